@@ -1,6 +1,5 @@
 //! Object files that are compiled again only when something that they are made from has changed.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::iter;
@@ -12,6 +11,7 @@ use crate::report::Problem;
 use crate::toolchain::cc_build;
 use crate::workers;
 use hidp_syntax::diag::Code;
+use hidp_syntax::ordered::OrdMap;
 
 pub(crate) mod depfile;
 
@@ -38,7 +38,7 @@ pub(crate) struct Compiled {
 /// Brings all objects up to date and puts them into a static library.
 pub(crate) fn compile(out_dir: &Path, library: &str, units: &[&dyn Unit]) -> Compiled {
     let mut compiled = Compiled::default();
-    let mut failures = BTreeMap::new();
+    let mut failures = OrdMap::new();
     let results = workers::run_all(units, |&unit| update(unit));
     for (unit, result) in units.iter().zip(results) {
         match result {

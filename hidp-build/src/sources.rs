@@ -1,6 +1,5 @@
 //! Reads the programs of a build: folders, files, and what they import.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -11,6 +10,7 @@ use crate::report::Problem;
 use hidp_plan::PinFile;
 use hidp_syntax::ast::{Import, Item};
 use hidp_syntax::diag::{Code, Diagnostic, Sink, near};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::parse;
 use hidp_syntax::source::{FileId, SourceMap, Span};
 
@@ -29,7 +29,7 @@ pub(crate) struct Loaded {
 
 /// Reads all `.hdp` files below `roots`, which are relative to `base`, and all that they import.
 pub(crate) fn load(base: &Path, roots: &[PathBuf]) -> Loaded {
-    let mut loader = Loader { base, loaded: Loaded::default(), known: BTreeMap::new() };
+    let mut loader = Loader { base, loaded: Loaded::default(), known: OrdMap::new() };
     for root in roots {
         loader.root(root);
     }
@@ -45,7 +45,7 @@ struct Loader<'a> {
     base: &'a Path,
     loaded: Loaded,
     /// Files by their real path.
-    known: BTreeMap<PathBuf, FileId>,
+    known: OrdMap<PathBuf, FileId>,
 }
 
 impl Loader<'_> {
@@ -178,7 +178,7 @@ impl Loader<'_> {
 
     /// Every file has a module of its own.
     fn modules(&mut self) {
-        let mut owners: BTreeMap<&str, FileId> = BTreeMap::new();
+        let mut owners: OrdMap<&str, FileId> = OrdMap::new();
         for file in &self.loaded.files {
             let Some(first) = owners.insert(&file.stem, file.id) else { continue };
             let name = |id| self.loaded.sources.file(id).name();

@@ -25,7 +25,7 @@
 //! | 9 | `hidp_explain` | `hidp-explain`, which build scripts do not have |
 
 pub use hidp_plan::target;
-pub use hidp_syntax::{diag, index, prim, source, ty};
+pub use hidp_syntax::{diag, index, ordered, prim, source, ty};
 pub use {
     hidp_check as check, hidp_emit as emit, hidp_ir as ir, hidp_lower as lower, hidp_pass as pass, hidp_plan as plan,
     hidp_prove as prove, hidp_syntax as syntax,

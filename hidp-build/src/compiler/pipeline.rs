@@ -13,8 +13,6 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use hidp_check::{SourceUnit, check};
 use hidp_emit::rust::{self, EntryInfo};
 use hidp_emit::{cuda, openmp};
@@ -23,6 +21,7 @@ use hidp_ir::par::Program;
 use hidp_plan::compose;
 use hidp_plan::target::{DeviceModel, Model, domains};
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::{FileId, Span};
 use {hidp_pass as pass, hidp_syntax as syntax};
 
@@ -96,7 +95,7 @@ fn back(input: &PipelineInput, program: &Program, sink: &mut Sink) -> Option<Pip
     if sink.has_errors() {
         return None;
     }
-    let stems: BTreeMap<FileId, String> = input.files.iter().map(|file| (file.id, file.stem.clone())).collect();
+    let stems: OrdMap<FileId, String> = input.files.iter().map(|file| (file.id, file.stem.clone())).collect();
     let mut modules = Vec::new();
     let (mut cpp, mut device, mut versions) = (Vec::new(), Vec::new(), Vec::new());
     for InputFile { id, stem, .. } in &input.files {

@@ -1,11 +1,11 @@
 //! The functions and structs of `cases/run/natives/functions.h`: how the interpreter computes them, and what a reader of the header
 //! would find there.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
 use hidp_build::compiler::ir::par::interp::{Native, Value};
+use hidp_build::compiler::ordered::OrdMap;
 use hidp_build::compiler::pipeline::{NativeField, NativeStruct, NativeType, Options};
 use hidp_build::compiler::ty::Scalar;
 
@@ -29,7 +29,7 @@ pub(crate) fn name_header(text: &str, options: &mut Options) {
 }
 
 /// The functions by name.
-pub(crate) fn functions() -> BTreeMap<String, Native> {
+pub(crate) fn functions() -> OrdMap<String, Native> {
     let float = |value: &Value| match value {
         Value::F32(value) => *value,
         other => panic!("a float is passed, not {other:?}"),
@@ -39,7 +39,7 @@ pub(crate) fn functions() -> BTreeMap<String, Native> {
         other => panic!("a struct is passed, not {other:?}"),
     };
     let native = |name: &str, function: Native| (name.to_owned(), function);
-    BTreeMap::from([
+    OrdMap::from([
         native("twist", Rc::new(move |args| Value::F32(2.0 * float(&args[0]) + 0.5))),
         native("below", Rc::new(|args| Value::Bool(args[0].as_integer() < args[1].as_integer()))),
         native(

@@ -33,7 +33,16 @@ const PARTS: &[Part] = &[
     Part {
         name: "hidp_syntax",
         src: "hidp-build/crates/syntax/src",
-        layers: &[("index", 0), ("source", 1), ("diag", 2), ("ty", 2), ("place", 2), ("prim", 3), ("", 3)],
+        layers: &[
+            ("index", 0),
+            ("ordered", 0),
+            ("source", 1),
+            ("diag", 2),
+            ("ty", 2),
+            ("place", 2),
+            ("prim", 3),
+            ("", 3),
+        ],
         ..PART
     },
     Part { name: "hidp_ir", src: "hidp-build/crates/ir/src", layers: &[("par", 4), ("imp", 5)], ..PART },
@@ -57,6 +66,8 @@ const PARTS: &[Part] = &[
 /// third; the version of the package is no part of it.
 const IMPURE_MODULES: &[&str] = &["fs", "env", "process", "time", "thread", "net", "io", "os"];
 const IMPURE_TYPES: &[&str] = &["HashMap", "HashSet", "RandomState", "hash_map", "hash_set", "SystemTime", "Instant"];
+/// Types that a user's build compiles slowly for each key; `hidp_syntax::ordered` has others.
+const SLOW_TYPES: &[&str] = &["BTreeMap", "BTreeSet"];
 
 /// Crates of others that `hidp-build` depends on: every clean build of a user's compiles them, but for the last two.
 const SHELL: &[&str] = &["cc", "jobserver", "walkdir", "bindgen", "syn"];
@@ -202,13 +213,11 @@ fn resolve(part: &Part, place: &[String], path: &[String]) -> Used {
 }
 
 fn check_purity(file: &Path, module: &Module, findings: &mut Vec<Finding>) {
-    let mut finding = |line: usize, name: &str| {
-        findings.push(Finding::new(file, line, format!("the compiler is pure, but this names `{name}`")));
-    };
+    let mut finding = |line: usize, message: String| findings.push(Finding::new(file, line, message));
     for named in rust::paths(&module.tokens) {
         let [root, module, ..] = named.path.as_slice() else { continue };
         if matches!(root.as_str(), "std" | "core" | "alloc") && IMPURE_MODULES.contains(&module.as_str()) {
-            finding(named.line, &named.path.join("::"));
+            finding(named.line, format!("the compiler is pure, but this names `{}`", named.path.join("::")));
         }
     }
     for (at, token) in module.tokens.iter().enumerate() {
@@ -219,7 +228,13 @@ fn check_purity(file: &Path, module: &Module, findings: &mut Vec<Finding>) {
             name => IMPURE_TYPES.contains(&name),
         };
         if names {
-            finding(token.line, &token.text);
+            finding(token.line, format!("the compiler is pure, but this names `{}`", token.text));
+        }
+        if SLOW_TYPES.contains(&token.text.as_str()) {
+            finding(
+                token.line,
+                format!("`{}` is slow to compile: `hidp_syntax::ordered` has what takes its place", token.text),
+            );
         }
     }
 }
@@ -280,6 +295,7 @@ mod tests {
             "use std::{fmt, fs};",
             "fn f() { std::env::var(\"x\"); }",
             "type T = std::collections::HashMap<u8, u8>;",
+            "type T = std::collections::BTreeSet<u8>;",
             "const C: &str = env!(\"X\");",
         ] {
             assert_eq!(found("hidp_check", "expr.rs", text).len(), 1, "{text}");

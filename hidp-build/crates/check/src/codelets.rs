@@ -1,7 +1,5 @@
 //! Codelets: their functions, names, tunables and conditions, and that they write what their functions write.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::visit::walk_subexprs;
 use hidp_ir::par::{
     BinOp, Block, Codelet, Const, ConvertMode, Expr, ExprKind, Func, FuncId, Program, Spectrum, Stmt, StmtKind,
@@ -10,6 +8,7 @@ use hidp_ir::par::{
 use hidp_syntax::ast::{self, Direction, Knob, PieceWay, Values};
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 use hidp_syntax::index::Id;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::{FileId, Span};
 use hidp_syntax::ty::Ty;
 
@@ -44,8 +43,8 @@ pub(super) struct Checked {
 /// Checks the codelets of all files; `good` are the functions without an error, and `first` is the number of the first codelet's body.
 pub(super) fn check(collected: &Collected<'_>, good: &[bool], first: usize, sink: &mut Sink) -> Vec<Checked> {
     let mut checked: Vec<Checked> = Vec::new();
-    let mut tags: BTreeMap<FuncId, Vec<(String, Span)>> = BTreeMap::new();
-    let mut chosen: BTreeMap<FuncId, Vec<(String, Span)>> = BTreeMap::new();
+    let mut tags: OrdMap<FuncId, Vec<(String, Span)>> = OrdMap::new();
+    let mut chosen: OrdMap<FuncId, Vec<(String, Span)>> = OrdMap::new();
     for (file, item) in &collected.codelets {
         let Some(meaning) = function(collected, *file, item, sink) else { continue };
         if !tag_fits(item, tags.entry(meaning).or_default(), sink) || !good[meaning.index()] {

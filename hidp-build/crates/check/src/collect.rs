@@ -1,11 +1,10 @@
 //! Collects the items of all files: names and who sees them, structs, constants, signatures.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::{self, FuncId, ScalarFnId};
 use hidp_syntax::ast;
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 use hidp_syntax::index::{Arena, Id};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::{FileId, SourceMap, Span};
 use hidp_syntax::ty::{StructId, Ty};
 
@@ -76,11 +75,11 @@ pub(super) fn collect<'a>(
     Collected { globals, scalars: items.scalars, funcs: items.funcs, codelets: items.codelets }
 }
 
-type Names = BTreeMap<String, (Global, Span)>;
+type Names = OrdMap<String, (Global, Span)>;
 
 /// What each file declares itself.
-fn declared_names(items: &Items<'_>, order: &[usize], sink: &mut Sink) -> BTreeMap<FileId, Names> {
-    let mut all: BTreeMap<FileId, Names> = BTreeMap::new();
+fn declared_names(items: &Items<'_>, order: &[usize], sink: &mut Sink) -> OrdMap<FileId, Names> {
+    let mut all: OrdMap<FileId, Names> = OrdMap::new();
     let mut declare = |file: FileId, name: &ast::Ident, global: Global| {
         if super::prims::is_primitive(&name.name) || super::calls::math_fn(&name.name).is_some() {
             sink.push(reserved(name));
@@ -129,9 +128,9 @@ fn duplicate(name: &str, again: Span, first: Span) -> Diagnostic {
 }
 
 /// What each file sees: its own names and those that the files it imports declare.
-fn visible_names(units: &[SourceUnit], declared: &BTreeMap<FileId, Names>, sink: &mut Sink) -> BTreeMap<FileId, Names> {
+fn visible_names(units: &[SourceUnit], declared: &OrdMap<FileId, Names>, sink: &mut Sink) -> OrdMap<FileId, Names> {
     let empty = Names::new();
-    let mut visible = BTreeMap::new();
+    let mut visible = OrdMap::new();
     for unit in units {
         let own = declared.get(&unit.id).unwrap_or(&empty);
         let mut names = own.clone();

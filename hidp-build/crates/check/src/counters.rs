@@ -7,11 +7,10 @@
 //! Dimension names are `long`, and convert implicitly to narrower integers, with a test. Here that test is at the beginning of the function:
 //! it costs nothing there, and later phases know that `j` does not wrap.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::visit::{Visitor, look};
 use hidp_ir::par::{BinOp, Block, Expr, ExprKind, FaultKind, Loop, Map, MathFn, Stmt, StmtKind, Var, VarId, VarKind};
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::Ty;
 
 use super::access::stmt;
@@ -19,7 +18,7 @@ use super::shape;
 
 /// The tests for all loops of a function: that the largest value which a variable is compared with is one of its type.
 pub(super) fn tests(vars: &Arena<VarId, Var>, body: &Block) -> Vec<Stmt> {
-    let mut counters = Counters { vars, ranges: BTreeMap::new(), tests: Vec::new() };
+    let mut counters = Counters { vars, ranges: OrdMap::new(), tests: Vec::new() };
     counters.visit_block(body);
     counters.tests
 }
@@ -27,7 +26,7 @@ pub(super) fn tests(vars: &Arena<VarId, Var>, body: &Block) -> Vec<Stmt> {
 struct Counters<'a> {
     vars: &'a Arena<VarId, Var>,
     /// The first value of each iterator, and one past the last.
-    ranges: BTreeMap<VarId, [Expr; 2]>,
+    ranges: OrdMap<VarId, [Expr; 2]>,
     tests: Vec<Stmt>,
 }
 

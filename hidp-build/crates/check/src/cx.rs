@@ -1,12 +1,11 @@
 //! The state of checking one body: variables, scopes, enclosing maps, what is assigned so far.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::doubt::every_dimension;
 use hidp_ir::par::{self, Access, Expr, Place, Stmt, StmtKind, Var, VarId, VarKind};
 use hidp_syntax::ast::{self, Direction, PieceWay};
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 use hidp_syntax::index::{Arena, Id};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::source::{FileId, Span};
 use hidp_syntax::ty::Ty;
 
@@ -38,7 +37,7 @@ pub(super) struct Info {
 /// Names of one block.
 #[derive(Debug, Default)]
 struct Scope {
-    names: BTreeMap<String, VarId>,
+    names: OrdMap<String, VarId>,
     /// How many maps enclose it.
     level: usize,
 }
@@ -93,9 +92,9 @@ pub(super) struct Cx<'a> {
     /// Iterators of all enclosing maps, outermost first.
     pub(super) iters: Vec<VarId>,
     /// Those of them that count from 0 by ones.
-    pub(super) counting: BTreeSet<VarId>,
+    pub(super) counting: OrdSet<VarId>,
     /// Numbers that a codelet leaves open.
-    pub(super) tunables: BTreeSet<VarId>,
+    pub(super) tunables: OrdSet<VarId>,
     /// How `tiles` are cut, where they can stand.
     pub(super) tiles: Option<PieceWay>,
     /// Whether there are any.
@@ -103,7 +102,7 @@ pub(super) struct Cx<'a> {
     /// Loops around the statement within the innermost map.
     pub(super) loops: usize,
     /// Implicit scalars assigned on every path to here; `None` where no path leads here.
-    pub(super) assigned: Option<BTreeSet<VarId>>,
+    pub(super) assigned: Option<OrdSet<VarId>>,
     /// Set while the right side of a data-parallel statement is checked.
     pub(super) parallel: Option<Parallel>,
     /// Directives before the statement that is checked, until something takes them.
@@ -111,7 +110,7 @@ pub(super) struct Cx<'a> {
     /// Whether an error was reported for this body.
     pub(super) failed: bool,
     /// Unknown names that were reported.
-    pub(super) unknown: BTreeSet<String>,
+    pub(super) unknown: OrdSet<String>,
     /// Calls of functions over arrays, with their places.
     pub(super) calls: Vec<(par::FuncId, Span)>,
     /// Calls of scalar functions, with their places.
@@ -121,7 +120,7 @@ pub(super) struct Cx<'a> {
     /// Set by `ordered` before the function and before calls.
     pub(super) ordered: Asked,
     /// In bodies of recurrences: the arrays of cells, by recurrence.
-    pub(super) tables: BTreeMap<usize, VarId>,
+    pub(super) tables: OrdMap<usize, VarId>,
     /// Statements that go before the one that is checked, by the number of maps around it.
     pub(super) before: Vec<Vec<Stmt>>,
     /// Recurrences that are computed before the statements that are checked.
@@ -142,21 +141,21 @@ impl<'a> Cx<'a> {
             scopes: vec![Scope::default()],
             maps: Vec::new(),
             iters: Vec::new(),
-            counting: BTreeSet::new(),
-            tunables: BTreeSet::new(),
+            counting: OrdSet::new(),
+            tunables: OrdSet::new(),
             tiles: None,
             has_tiles: false,
             loops: 0,
-            assigned: Some(BTreeSet::new()),
+            assigned: Some(OrdSet::new()),
             parallel: None,
             pending: Vec::new(),
             failed: false,
-            unknown: BTreeSet::new(),
+            unknown: OrdSet::new(),
             calls: Vec::new(),
             scalar_calls: Vec::new(),
             unchecked: false,
             ordered: Asked::default(),
-            tables: BTreeMap::new(),
+            tables: OrdMap::new(),
             before: vec![Vec::new()],
             instances: Vec::new(),
             no_cells: None,
@@ -215,7 +214,7 @@ impl<'a> Cx<'a> {
 
     pub(super) fn push_scope(&mut self) {
         let level = self.level();
-        self.scopes.push(Scope { names: BTreeMap::new(), level });
+        self.scopes.push(Scope { names: OrdMap::new(), level });
     }
 
     pub(super) fn pop_scope(&mut self) {
@@ -441,7 +440,7 @@ impl<'a> Cx<'a> {
     }
 
     /// Joins the paths of two branches.
-    pub(super) fn join(a: Option<BTreeSet<VarId>>, b: Option<BTreeSet<VarId>>) -> Option<BTreeSet<VarId>> {
+    pub(super) fn join(a: Option<OrdSet<VarId>>, b: Option<OrdSet<VarId>>) -> Option<OrdSet<VarId>> {
         match (a, b) {
             (Some(a), Some(b)) => Some(a.intersection(&b).copied().collect()),
             (a, b) => a.or(b),

@@ -1,13 +1,12 @@
 //! Bodies of functions, the graph of their calls, and the entries.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::visit;
 use hidp_ir::par::{self, Block, FuncId, Program, ScalarFnId, StmtKind, VarId, VarKind};
 use hidp_prove as prove;
 use hidp_syntax::ast::{self, Direction};
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 use hidp_syntax::index::{Arena, Id};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::{FileId, Span};
 use hidp_syntax::ty::Ty;
 
@@ -112,7 +111,7 @@ fn no_function(system: &SystemFunc) -> par::Func {
 
 /// Functions that are called by nothing but their own codelets.
 fn entries(collected: &Collected<'_>, calls: &[Calls<FuncId>], codelets: &[Checked]) -> Vec<FuncId> {
-    let mut called: BTreeSet<FuncId> = calls.iter().flatten().map(|(id, _)| *id).collect();
+    let mut called: OrdSet<FuncId> = calls.iter().flatten().map(|(id, _)| *id).collect();
     for Checked { meaning, calls, .. } in codelets {
         called.extend(calls.iter().map(|(id, _)| *id).filter(|id| id != meaning));
     }

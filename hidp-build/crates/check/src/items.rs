@@ -1,10 +1,9 @@
 //! What the files of a build declare, before any body is looked at.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::{self, FuncId, ScalarFnId};
 use hidp_syntax::ast::{Direction, Domains};
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::{FileId, SourceMap, Span};
 use hidp_syntax::ty::{Scalar, StructId, Ty};
 
@@ -74,7 +73,7 @@ pub(super) struct Globals<'a> {
     /// What the targets' models say of tunables.
     pub(super) domains: &'a Domains,
     /// For each file, the names it declares and imports, with the place of the declaration.
-    pub(super) visible: BTreeMap<FileId, BTreeMap<String, (Global, Span)>>,
+    pub(super) visible: OrdMap<FileId, OrdMap<String, (Global, Span)>>,
     pub(super) structs: Arena<StructId, par::Struct>,
     pub(super) consts: Vec<ConstInfo>,
     pub(super) scalars: Arena<ScalarFnId, ScalarSig>,

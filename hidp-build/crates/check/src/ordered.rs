@@ -4,14 +4,13 @@
 //! codelets those that promise the same bits, or that compute no floats. Where that is all of them and nothing changes, the view is the
 //! function itself.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{
     Block, Codelet, Expr, Fold, FoldOp, Func, FuncId, Map, PrimCall, Program, Spectrum, Stmt, StmtKind,
 };
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 use hidp_syntax::index::Id;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -29,7 +28,7 @@ pub(super) fn settle(program: &mut Program, asked: &[Asked], sink: &mut Sink) {
     if asked.iter().all(|asked| asked.whole.is_none() && asked.calls.is_empty()) {
         return;
     }
-    let mut views = Views { program, asked, sink, of: BTreeMap::new() };
+    let mut views = Views { program, asked, sink, of: OrdMap::new() };
     let ids: Vec<FuncId> = views.program.funcs.ids().take(asked.len()).collect();
     let codelets = views.program.spectra.iter().flat_map(|spectrum| {
         let promised = spectrum.codelets.iter().filter(|codelet| codelet.ordered);
@@ -57,7 +56,7 @@ struct Views<'a> {
     asked: &'a [Asked],
     sink: &'a mut Sink,
     /// Nothing where an error was reported.
-    of: BTreeMap<FuncId, Option<FuncId>>,
+    of: OrdMap<FuncId, Option<FuncId>>,
 }
 
 impl Views<'_> {

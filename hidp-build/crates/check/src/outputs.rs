@@ -1,7 +1,5 @@
 //! Which outputs are certainly written in full before anything reads them. The others are treated as `inout`.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{
     BinOp, Block, CallArg, Expr, ExprKind, Fold, FoldKind, Func, FuncId, Iter, Map, Piece, Place, Program, SectionDim,
@@ -9,6 +7,7 @@ use hidp_ir::par::{
 };
 use hidp_syntax::ast::{self, Direction};
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::prim::Prim;
 
 use super::functions::leaves;
@@ -21,7 +20,7 @@ pub(super) fn settle(program: &mut Program, id: FuncId, params: &[ast::Param], s
     let kept = kept(program, id, Calls::Whole);
     let func = &program.funcs[id];
     let partial = func.params.iter().zip(params).filter(|(_, param)| param.partial).map(|(var, _)| *var);
-    let partial: BTreeSet<VarId> = partial.collect();
+    let partial: OrdSet<VarId> = partial.collect();
     for (var, reason) in kept {
         let known = &mut program.funcs[id].vars[var];
         known.kind = VarKind::Param(Direction::Inout);
@@ -62,7 +61,7 @@ pub(super) fn kept(program: &Program, id: FuncId, calls: Calls) -> Vec<(VarId, R
         .copied()
         .filter(|var| func.vars[*var].kind == VarKind::Param(Direction::Output) && func.vars[*var].is_array())
         .collect();
-    let (now, kept) = (Written::default(), BTreeMap::new());
+    let (now, kept) = (Written::default(), OrdMap::new());
     let mut walk = Walk { program, func, calls, outputs: outputs.clone(), now, kept };
     walk.block(&func.body);
     outputs
@@ -89,9 +88,9 @@ pub(super) enum Reason {
 #[derive(Clone, Default)]
 struct Written {
     /// All elements.
-    full: BTreeSet<VarId>,
+    full: OrdSet<VarId>,
     /// All elements with some constant subscripts: the array, which dimensions have one, and which constants they are.
-    parts: BTreeMap<(VarId, Vec<bool>), BTreeSet<Vec<i128>>>,
+    parts: OrdMap<(VarId, Vec<bool>), OrdSet<Vec<i128>>>,
 }
 
 impl Written {
@@ -117,7 +116,7 @@ struct Walk<'a> {
     /// What is written on every path to here.
     now: Written,
     /// Needed before that.
-    kept: BTreeMap<VarId, Reason>,
+    kept: OrdMap<VarId, Reason>,
 }
 
 impl Walk<'_> {

@@ -1,9 +1,8 @@
 //! Extents as linear forms: symbolic equality, known differences, and the text that messages show.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::{BinOp, Const, Expr, ExprKind, MathFn, Place, UnOp, Var, VarId};
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -16,7 +15,7 @@ const MOST_TERMS: usize = 64;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Linear {
     constant: i128,
-    terms: BTreeMap<Vec<String>, Term>,
+    terms: OrdMap<Vec<String>, Term>,
 }
 
 #[derive(Clone, Debug)]
@@ -33,12 +32,12 @@ impl PartialEq for Term {
 
 impl Linear {
     fn constant(constant: i128) -> Self {
-        Linear { constant, terms: BTreeMap::new() }
+        Linear { constant, terms: OrdMap::new() }
     }
 
     fn atom(expr: &Expr) -> Self {
         let term = Term { factor: 1, product: vec![expr.clone()] };
-        Linear { constant: 0, terms: BTreeMap::from([(vec![key(expr)], term)]) }
+        Linear { constant: 0, terms: OrdMap::from([(vec![key(expr)], term)]) }
     }
 
     /// The form of a `long` expression; what is not linear counts as an atom. Arithmetic that leaves `i128` gives an atom too.
@@ -86,7 +85,7 @@ impl Linear {
         }
         let mut sum = other.clone().scale(self.constant)?;
         for (left_keys, left) in &self.terms {
-            let scaled = Linear { constant: 0, terms: BTreeMap::from([(left_keys.clone(), left.clone())]) };
+            let scaled = Linear { constant: 0, terms: OrdMap::from([(left_keys.clone(), left.clone())]) };
             sum = sum.plus(&scaled.scale(other.constant)?, 1)?;
             for (right_keys, right) in &other.terms {
                 let mut factors: Vec<(String, Expr)> = left_keys
@@ -98,7 +97,7 @@ impl Linear {
                 factors.sort_by(|a, b| a.0.cmp(&b.0));
                 let (keys, product) = factors.into_iter().unzip();
                 let factor = left.factor.checked_mul(right.factor)?;
-                let one = Linear { constant: 0, terms: BTreeMap::from([(keys, Term { factor, product })]) };
+                let one = Linear { constant: 0, terms: OrdMap::from([(keys, Term { factor, product })]) };
                 sum = sum.plus(&one, 1)?;
             }
         }

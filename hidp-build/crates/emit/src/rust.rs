@@ -14,8 +14,6 @@ mod wrapper;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 pub use broken::broken;
 
 use danger::Danger;
@@ -28,6 +26,7 @@ use wrapper::Wrapper;
 use hidp_ir::imp;
 use hidp_ir::par::{FuncId, Program};
 use hidp_plan::Dispatch;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::{FileId, SourceMap};
 
 /// An instruction set that kernels are compiled for.
@@ -101,7 +100,7 @@ pub struct Options<'a> {
     /// Whether the build script vouches for native functions.
     pub vouched: bool,
     /// The module of each file.
-    pub stems: &'a BTreeMap<FileId, String>,
+    pub stems: &'a OrdMap<FileId, String>,
 }
 
 /// The module of `<stem>.hdp`: its structs and a function for each of its entries. `entries` are those of this file.

@@ -1,12 +1,11 @@
 //! The text that tuning records are stamped with: the code of an entry, independent of its position in a file or program.
 
-use std::collections::BTreeMap;
-
 use crate::c_like::name;
 use crate::c_like::uses::Needs;
 use crate::{cuda, openmp};
 use hidp_ir::imp::{Entry, UnitTarget};
 use hidp_ir::par::Program;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::SourceMap;
 
 /// The versions of an entry for a target, as they would be emitted if a file had nothing else. None if there are none. Lines of the
@@ -32,7 +31,7 @@ pub fn text(
 
 /// The names of what an entry uses hold numbers, which change with what else the program declares. These are the same with the
 /// numbers that they would have alone.
-fn names(program: &Program, needs: &Needs) -> BTreeMap<String, String> {
+fn names(program: &Program, needs: &Needs) -> OrdMap<String, String> {
     let structs = needs.structs.iter().filter(|id| !program.structs[**id].native);
     let structs = structs.map(|&id| (name::structure(program, id), "struct"));
     let functions = needs.functions.iter().filter(|id| program.scalar_fns[**id].body.is_some());
@@ -42,7 +41,7 @@ fn names(program: &Program, needs: &Needs) -> BTreeMap<String, String> {
     all.map(|(at, (known, what))| (known, format!("{what}_{at}"))).collect()
 }
 
-fn renamed(text: &str, names: &BTreeMap<String, String>) -> String {
+fn renamed(text: &str, names: &OrdMap<String, String>) -> String {
     if names.is_empty() {
         return text.to_owned();
     }

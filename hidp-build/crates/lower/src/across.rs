@@ -4,12 +4,11 @@
 //! instruction serves both, whichever of the two is vectorised, and C++ compilers copy such elements one by one. So the outer loop takes blocks
 //! of rows into registers and transposes them there (`hidp/across.hpp`). Which rows are adjacent is determined at run time.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::imp::visit::{child_blocks_mut, each_subexpr};
 use hidp_ir::imp::{Block, CopiedRow, Element, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind};
 use hidp_ir::par::BinOp;
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::Scalar;
 
 use super::make;
@@ -47,7 +46,7 @@ fn in_block(block: &mut Block, vars: &Arena<VarId, Var>) {
 /// Whether it is such a loop.
 fn turns(node: &Loop, vars: &Arena<VarId, Var>) -> bool {
     let Some(CopiedRow { values, inner, target, source }) = CopiedRow::of(&node.body) else { return false };
-    let mut lets = BTreeMap::new();
+    let mut lets = OrdMap::new();
     for stmt in values {
         if let Stmt::Let { var, init: Some(init) } = stmt {
             lets.insert(*var, init);
@@ -106,7 +105,7 @@ enum Move {
 struct Moves<'a> {
     var: VarId,
     /// Values that the outer loop computes before the inner one.
-    lets: &'a BTreeMap<VarId, &'a Expr>,
+    lets: &'a OrdMap<VarId, &'a Expr>,
 }
 
 impl Moves<'_> {
@@ -188,7 +187,7 @@ mod tests {
 
     #[test]
     fn steps_that_no_long_holds_are_not_taken_for_others() {
-        let (lets, var) = (BTreeMap::new(), VarId::new(0));
+        let (lets, var) = (OrdMap::new(), VarId::new(0));
         let far = || make::mul(make::var(var, Ty::LONG), make::long(i64::MAX));
         let moves = |expr: &Expr| Moves { var, lets: &lets }.of(expr);
         assert_eq!(moves(&make::sub(far(), far())), Some(Move::By(0)));

@@ -7,7 +7,6 @@
 //! This requires iterations that may be computed twice, the first time with an arbitrary result: they read nothing that they write, and the
 //! addresses that they read and write do not depend on angles.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
 use super::make;
@@ -17,6 +16,7 @@ use hidp_ir::imp::visit::{
 use hidp_ir::imp::{Block, Expr, ExprKind, Function, Loop, LoopKind, NearFn, Stmt, Var, VarId, VarKind};
 use hidp_ir::par::{BinOp, FoldFn};
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::{Scalar, Ty};
 
 /// Iterations that are computed before their angles are looked at: enough for what that costs not to count.
@@ -84,7 +84,7 @@ fn is_float(expr: &Expr) -> bool {
 /// variable that outlives an iteration.
 fn may_be_computed_twice(body: &Block) -> bool {
     let written = body.stmts.iter().flat_map(accessed).collect();
-    let mut uncertain = BTreeSet::new();
+    let mut uncertain = OrdSet::new();
     body.stmts.iter().all(|stmt| {
         let read = stmt_exprs(stmt);
         if read.iter().any(|expr| is_uncertain(expr, &uncertain)) {
@@ -98,7 +98,7 @@ fn may_be_computed_twice(body: &Block) -> bool {
 }
 
 /// Whether an expression depends on what may be anything at first.
-fn is_uncertain(expr: &Expr, uncertain: &BTreeSet<VarId>) -> bool {
+fn is_uncertain(expr: &Expr, uncertain: &OrdSet<VarId>) -> bool {
     let mut found = false;
     each_subexpr(expr, &mut |sub| {
         found |= matches!(&sub.kind, ExprKind::Math(function, _) if NearFn::of(*function).is_some())
@@ -107,7 +107,7 @@ fn is_uncertain(expr: &Expr, uncertain: &BTreeSet<VarId>) -> bool {
     found
 }
 
-fn is_read_safely(expr: &Expr, written: &BTreeSet<VarId>, uncertain: &BTreeSet<VarId>) -> bool {
+fn is_read_safely(expr: &Expr, written: &OrdSet<VarId>, uncertain: &OrdSet<VarId>) -> bool {
     let mut safe = true;
     let certain = |operand: &Expr| !is_uncertain(operand, uncertain);
     each_subexpr(expr, &mut |sub| {
@@ -148,7 +148,7 @@ fn twice(node: &Loop, vars: &mut Arena<VarId, Var>, block: &mut Block) {
 fn one_turn(full: Loop, vars: &mut Arena<VarId, Var>, block: &mut Block) {
     let far = vars.push(value("far", Ty::LONG));
     block.stmts.push(Stmt::Let { var: far, init: Some(make::long(0)) });
-    block.stmts.push(Stmt::Loop(Near { vars, far, renamed: BTreeMap::new(), before: Vec::new() }.copy(&full)));
+    block.stmts.push(Stmt::Loop(Near { vars, far, renamed: OrdMap::new(), before: Vec::new() }.copy(&full)));
     let was_far = make::binary(BinOp::Ne, make::var(far, Ty::LONG), make::long(0));
     block.stmts.push(make::when(was_far, vec![Stmt::Loop(full)]));
 }
@@ -162,7 +162,7 @@ struct Near<'a> {
     vars: &'a mut Arena<VarId, Var>,
     /// Not 0 where one was not.
     far: VarId,
-    renamed: BTreeMap<VarId, VarId>,
+    renamed: OrdMap<VarId, VarId>,
     /// What is to be computed before the statement.
     before: Vec<Stmt>,
 }

@@ -6,7 +6,6 @@
 //! last iteration run by themselves, and between them runs a copy of the loop in which each comparison has its usual value. If a border is
 //! elsewhere, the loop runs unchanged.
 
-use std::collections::BTreeSet;
 use std::mem;
 
 use super::decided::decide;
@@ -18,6 +17,7 @@ use hidp_ir::imp::visit::{
 use hidp_ir::imp::{Block, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind};
 use hidp_ir::par::BinOp;
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Ty;
 
 /// With more borders the loop is left as it is.
@@ -61,14 +61,14 @@ struct Borders<'a> {
     /// The function's: extents are among them.
     params: &'a [VarId],
     /// What the loop changes.
-    changed: BTreeSet<VarId>,
+    changed: OrdSet<VarId>,
     found: Vec<Border>,
 }
 
 impl<'a> Borders<'a> {
     /// Those on which a branch depends that loads or stores, or a choice between indices. None of a loop that is not in lanes, or folds.
     fn of(node: &Loop, params: &'a [VarId]) -> Borders<'a> {
-        let mut changed = BTreeSet::from([node.var]);
+        let mut changed = OrdSet::from([node.var]);
         each_stmt(&node.body, &mut |stmt| {
             changed.extend(introduced(stmt));
             changed.extend(overwritten(stmt));

@@ -1,11 +1,10 @@
 //! A function under construction: its variables, its open blocks and what program variables stand for in it.
 
-use std::collections::BTreeMap;
-
 use super::make;
 use hidp_ir::imp::{Block, Element, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind, WideStmt};
 use hidp_ir::par;
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -54,7 +53,7 @@ pub(super) struct Body {
     pub(super) role: Role,
     pub(super) vars: Arena<VarId, Var>,
     pub(super) params: Vec<VarId>,
-    pub(super) bindings: BTreeMap<par::VarId, Binding>,
+    pub(super) bindings: OrdMap<par::VarId, Binding>,
     /// Variables of the host function that this kernel takes, in order.
     pub(super) captures: Vec<(VarId, VarId)>,
     /// Buffers that no other worker touches.
@@ -72,7 +71,7 @@ pub(super) struct Body {
     /// The same for the lanes that execute it.
     lanes_said: Vec<Option<VarId>>,
     /// Values that never change after they were introduced, and the depth of the block that did it.
-    fixed: BTreeMap<VarId, usize>,
+    fixed: OrdMap<VarId, usize>,
     /// Index parts computed ahead: depth, expression, variable.
     ahead: Vec<(usize, Expr, VarId)>,
     /// Whether a block was closed that was not open.
@@ -85,7 +84,7 @@ impl Body {
             role,
             vars: Arena::new(),
             params: Vec::new(),
-            bindings: BTreeMap::new(),
+            bindings: OrdMap::new(),
             captures: Vec::new(),
             alone: Vec::new(),
             scopes: Vec::new(),
@@ -95,7 +94,7 @@ impl Body {
             open: vec![Vec::new()],
             places: vec![None],
             lanes_said: vec![None],
-            fixed: BTreeMap::new(),
+            fixed: OrdMap::new(),
             ahead: Vec::new(),
             unbalanced: false,
         }

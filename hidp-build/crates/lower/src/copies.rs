@@ -2,14 +2,13 @@
 //!
 //! If the array is too large compared with the work, updates are atomic. A launch on one thread needs neither.
 
-use std::collections::BTreeMap;
-
 use super::build::{ArrayBinding, Role};
 use super::map::{Shared, turns};
 use super::{Binding, Lowerer, make};
 use hidp_ir::imp::{Expr, ExprKind, LoopKind, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, BinOp, FaultKind, FoldOp, Map, StmtKind, visit};
 use hidp_plan::{COPY_PADDING, Strategy};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -60,7 +59,7 @@ impl Lowerer<'_> {
 
     /// The arrays that this map updates and of which there are copies, and how it does.
     pub(super) fn copied_arrays(&self, map: &Map) -> Vec<(par::VarId, FoldOp)> {
-        let mut ops: BTreeMap<par::VarId, FoldOp> = BTreeMap::new();
+        let mut ops: OrdMap<par::VarId, FoldOp> = OrdMap::new();
         visit::walk_stmts(&map.body, |stmt| {
             if let StmtKind::Atomic { place, op, .. } = &stmt.kind {
                 ops.insert(place.array, op.clone());

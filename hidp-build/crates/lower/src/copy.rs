@@ -1,16 +1,15 @@
 //! Copies of loops.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::imp::visit::{
     child_blocks_mut, each_stmt, expr_name_mut, introduced, names_mut, operands_mut, stmt_exprs_mut,
 };
 use hidp_ir::imp::{Block, Expr, Loop, Var, VarId};
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdMap;
 
 /// The loop with variables of its own, beside the loop that it was.
 pub(super) fn of(mut node: Loop, vars: &mut Arena<VarId, Var>) -> Loop {
-    let mut copied = Copied { vars, renamed: BTreeMap::new() };
+    let mut copied = Copied { vars, renamed: OrdMap::new() };
     copied.introduce(node.var);
     each_stmt(&node.body, &mut |stmt| introduced(stmt).into_iter().for_each(|var| copied.introduce(var)));
     copied.rename(&mut node.var);
@@ -20,7 +19,7 @@ pub(super) fn of(mut node: Loop, vars: &mut Arena<VarId, Var>) -> Loop {
 
 struct Copied<'a> {
     vars: &'a mut Arena<VarId, Var>,
-    renamed: BTreeMap<VarId, VarId>,
+    renamed: OrdMap<VarId, VarId>,
 }
 
 impl Copied<'_> {

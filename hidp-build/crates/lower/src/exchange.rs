@@ -4,12 +4,11 @@
 //! other do so like local ones, with a flag for an odd number of exchanges: then elements are copied once, where the lifetime of the shorter-lived
 //! one ends. Other exchanges copy elements each time.
 
-use std::collections::BTreeSet;
-
 use super::build::{ArrayBinding, Role};
 use super::{Binding, Lowerer, make};
 use hidp_ir::imp::{self, Expr, ExprKind, LoopKind, Stmt};
 use hidp_ir::par::{self, Block, Func, StmtKind, VarKind, visit};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Ty;
 
 /// Two arrays that exchange names with each other alone.
@@ -23,7 +22,7 @@ pub(super) struct Pair {
 
 /// The pairs of a function.
 pub(super) fn pairs(func: &Func) -> Vec<Pair> {
-    let mut found: BTreeSet<(par::VarId, par::VarId)> = BTreeSet::new();
+    let mut found: OrdSet<(par::VarId, par::VarId)> = OrdSet::new();
     visit::walk_stmts(&func.body, |stmt| {
         if let StmtKind::Swap(a, b) = stmt.kind {
             found.insert((a.min(b), a.max(b)));

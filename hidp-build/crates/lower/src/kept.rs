@@ -3,8 +3,6 @@
 //! No iteration writes what another one reads, so such an element keeps its value. C++ compilers do not conclude that from `omp simd` when they
 //! move loads out of loops: `A[i][j] -= A[i][k] * A[k][j]` would load `A[i][k]` for every vector of `j`. So it is read before the loop.
 
-use std::collections::BTreeSet;
-
 use super::expr::zero_of;
 use super::{make, unswitch};
 use hidp_ir::imp::visit::{
@@ -13,6 +11,7 @@ use hidp_ir::imp::visit::{
 use hidp_ir::imp::{Block, Element, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind};
 use hidp_ir::par::BinOp;
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Ty;
 
 /// Rewrites all such loops of a function.
@@ -50,8 +49,8 @@ fn read_before(node: &mut Loop, vars: &mut Arena<VarId, Var>) -> Vec<Stmt> {
 }
 
 /// What is written, and accessed by nothing but plain loads and stores.
-fn written_plainly(body: &Block) -> BTreeSet<VarId> {
-    let (mut written, mut others) = (BTreeSet::new(), BTreeSet::new());
+fn written_plainly(body: &Block) -> OrdSet<VarId> {
+    let (mut written, mut others) = (OrdSet::new(), OrdSet::new());
     each_stmt(body, &mut |stmt| match stmt {
         Stmt::Store { target, .. } => {
             written.insert(target.base);

@@ -1,8 +1,6 @@
 //! Tiles: lanes hold neighbouring iterations of the innermost parallel iterator, several rows of it share what the lanes
 //! load, reductions run outside of both and accumulate in a tile that the C++ compiler keeps in registers.
 
-use std::collections::BTreeMap;
-
 use super::build::Binding;
 use super::panels::padded_widths;
 use super::passes::Pass;
@@ -13,6 +11,7 @@ use hidp_ir::par::once::{TestedOnce, tested_once};
 use hidp_ir::par::{self, BinOp, Map, StmtKind, visit};
 use hidp_plan::notation::Property;
 use hidp_plan::{self as plan, LaneShape, Recipe};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -353,8 +352,8 @@ impl Lowerer<'_> {
     }
 
     /// Tiles for the locals that live across a reduction.
-    fn shared_locals(&mut self, map: &Map, tile: &Tile) -> BTreeMap<par::VarId, VarId> {
-        let mut first_seen: BTreeMap<par::VarId, usize> = BTreeMap::new();
+    fn shared_locals(&mut self, map: &Map, tile: &Tile) -> OrdMap<par::VarId, VarId> {
+        let mut first_seen: OrdMap<par::VarId, usize> = OrdMap::new();
         let mut across: Vec<par::VarId> = Vec::new();
         let mut declared: Vec<par::VarId> = Vec::new();
         let mut segment = 0;
@@ -373,7 +372,7 @@ impl Lowerer<'_> {
             }
             segment += usize::from(is_map);
         }
-        let mut shared = BTreeMap::new();
+        let mut shared = OrdMap::new();
         for var in declared.into_iter().filter(|var| across.contains(var)) {
             let declared = &self.func.vars[var];
             shared.insert(var, self.body.tile(&declared.name, declared.ty, tile.size));
@@ -382,7 +381,7 @@ impl Lowerer<'_> {
     }
 
     /// Statements of every row and lane.
-    fn segment(&mut self, pending: &mut Vec<&par::Stmt>, tile: &Tile, shared: &BTreeMap<par::VarId, VarId>) {
+    fn segment(&mut self, pending: &mut Vec<&par::Stmt>, tile: &Tile, shared: &OrdMap<par::VarId, VarId>) {
         if pending.is_empty() {
             return;
         }
@@ -394,7 +393,7 @@ impl Lowerer<'_> {
     pub(super) fn every_element(
         &mut self,
         tile: &Tile,
-        shared: &BTreeMap<par::VarId, VarId>,
+        shared: &OrdMap<par::VarId, VarId>,
         body: &mut dyn FnMut(&mut Self, Expr),
     ) {
         let Some(rows) = &tile.rows else { return self.every_lane(tile, shared, make::long(0), body) };
@@ -411,7 +410,7 @@ impl Lowerer<'_> {
     fn every_lane(
         &mut self,
         tile: &Tile,
-        shared: &BTreeMap<par::VarId, VarId>,
+        shared: &OrdMap<par::VarId, VarId>,
         start: Expr,
         body: &mut dyn FnMut(&mut Self, Expr),
     ) {

@@ -28,14 +28,13 @@
 //!
 //! A part of `hidp-build`, which is what build scripts use. Its interface is internal: no version promises anything of it.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::imp::{self, Entry, Kernel, KernelId, Site, SiteId, Unit, UnitTarget, VarId};
 use hidp_ir::par::{self, FaultKind, Func, FuncId, Program, VarKind};
 use hidp_plan::target::Model;
 use hidp_plan::{Mapping, Plan, Strategy};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -162,7 +161,7 @@ impl<'a> Lowerer<'a> {
             wide: None,
             noted: Vec::new(),
             enclosing: Vec::new(),
-            known_ranges: BTreeMap::new(),
+            known_ranges: OrdMap::new(),
             pairs: exchange::pairs(func),
             copies: Vec::new(),
             rest: None,
@@ -242,7 +241,7 @@ struct Lowerer<'a> {
     /// The maps around, outermost first.
     enclosing: Vec<record::Frame>,
     /// Ranges of iterators, as the current function sees them.
-    known_ranges: BTreeMap<par::VarId, space::Range>,
+    known_ranges: OrdMap<par::VarId, space::Range>,
     /// Arrays of the caller that exchange names with one other array only.
     pairs: Vec<exchange::Pair>,
     /// Arrays of which each thread of the next launch has a copy.

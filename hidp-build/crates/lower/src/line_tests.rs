@@ -1,14 +1,13 @@
 //! No line of a plan is accepted and then ignored: each line that is left out, and each number that is changed, is refused or makes
 //! other code.
 
-use std::collections::BTreeSet;
-
 use super::tests::{GEMM, optimised};
 use crate::{lower, lower_device};
 use hidp_ir::imp::{self, Entry};
 use hidp_ir::par::{FuncId, Program};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{self as plan, Limits, Natives, Plan};
+use hidp_syntax::ordered::OrdSet;
 
 const PROGRAMS: [&str; 9] = [
     GEMM,
@@ -83,7 +82,7 @@ fn changes(text: &str) -> Vec<String> {
 /// What is accepted and makes the same code as before, of the changes to a plan and to what is left of it.
 fn ignored(subject: &Subject, plan: &Plan, counts: &mut [usize; 2]) -> Vec<String> {
     let mut ignored = Vec::new();
-    let mut seen = BTreeSet::new();
+    let mut seen = OrdSet::new();
     let mut left = vec![(plan.to_string(), subject.code(plan).expect("the planner's lines"))];
     while let Some((text, usual)) = left.pop() {
         for changed in changes(&text) {

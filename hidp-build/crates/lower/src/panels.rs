@@ -245,7 +245,7 @@ fn are_whole(shape: &Shape, lanes: &Axis) -> Expr {
 
 /// Accesses of a reduction that lanes make to neighbours and that do not depend on outer iterators.
 fn packable(inner: &Map, lane: par::VarId, outer: &[par::VarId]) -> Vec<Place> {
-    let none = std::collections::BTreeSet::new();
+    let none = hidp_syntax::ordered::OrdSet::new();
     let mut found: Vec<Place> = Vec::new();
     visit::walk_places(&inner.body, |place, _| {
         let along = plan::stride_of(place, lane, &none) == Stride::Unit;
@@ -259,7 +259,7 @@ fn packable(inner: &Map, lane: par::VarId, outer: &[par::VarId]) -> Vec<Place> {
 
 /// Whether nothing but these loads differs from lane to lane in a reduction, which calls nothing.
 fn loads_only(map: &Map, inner: &Map, lane: par::VarId, places: &[Place]) -> bool {
-    let none = std::collections::BTreeSet::new();
+    let none = hidp_syntax::ordered::OrdSet::new();
     let of_iteration = |var: par::VarId| {
         map.body.stmts.iter().any(|stmt| matches!(stmt.kind, StmtKind::Declare { var: own, .. } if own == var))
     };
@@ -283,7 +283,7 @@ fn loads_only(map: &Map, inner: &Map, lane: par::VarId, places: &[Place]) -> boo
 
 /// Whether the range of a reduction is the same for all outer iterations.
 fn uniform(inner: &Map, outer: &[par::VarId]) -> bool {
-    let none = std::collections::BTreeSet::new();
+    let none = hidp_syntax::ordered::OrdSet::new();
     inner.iters.iter().all(|iter| {
         outer.iter().all(|var| plan::invariant(&iter.lo, *var, &none) && plan::invariant(&iter.hi, *var, &none))
     })

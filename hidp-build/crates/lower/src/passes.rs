@@ -49,7 +49,7 @@ impl Lowerer<'_> {
     fn row_bytes(&mut self, map: &Map, shape: &Shape, rows: usize) -> Option<Expr> {
         let [inner] = &plan::inner_maps(&map.body)[..] else { return None };
         let [iter] = &inner.iters[..] else { return None };
-        let none = std::collections::BTreeSet::new();
+        let none = hidp_syntax::ordered::OrdSet::new();
         let ends = [&iter.lo, &iter.hi];
         let same = |var: par::VarId| ends.iter().all(|end| plan::invariant(end, var, &none));
         let known = shape.ranges.iter().all(|range| same(range.var));

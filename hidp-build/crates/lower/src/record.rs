@@ -1,8 +1,6 @@
 //! The number of an iteration, and the segments that iterations write through primitives: where it is not proved that those of
 //! different iterations share no element they are noted, and compared when their map ends (`prim/segment_log.hpp`).
 
-use std::collections::BTreeSet;
-
 use super::build::Role;
 use super::prim::{Operands, View};
 use super::space::Range;
@@ -11,6 +9,7 @@ use hidp_ir::imp::{Expr, ExprKind, PrimArg, SiteId, Stmt, TemplateArg, VarId, Va
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::visit::walk_stmts;
 use hidp_ir::par::{self, Access, ArrayRef, FaultKind, Map, PrimCall, StmtKind};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::prim::{Prim, Symbol};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
@@ -26,7 +25,7 @@ const LOG_OPEN: &str = "segments are noted in a log that a map around has begun"
 pub(super) struct Frame {
     iterators: Vec<par::VarId>,
     /// What each iteration has for itself.
-    pub(super) declares: BTreeSet<par::VarId>,
+    pub(super) declares: OrdSet<par::VarId>,
 }
 
 /// An output of a call, the same in all versions of a map.
@@ -231,8 +230,8 @@ pub(super) fn any_shared_segments(map: &Map) -> bool {
 
 /// Whether iterations of this map may.
 fn has_shared_segments(map: &Map) -> bool {
-    let mut own = BTreeSet::new();
-    let mut written = BTreeSet::new();
+    let mut own = OrdSet::new();
+    let mut written = OrdSet::new();
     walk_stmts(&map.body, |stmt| {
         if let StmtKind::Declare { var, .. } = stmt.kind {
             own.insert(var);

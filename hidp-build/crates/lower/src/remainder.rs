@@ -4,7 +4,6 @@
 //! next thousand in lanes. Of wider elements there are fewer, which count if they divide: a division of one number takes as long as one of a
 //! vector. So if iterations may run twice, the last ones are a whole vector again, overlapping those before.
 
-use std::collections::BTreeSet;
 use std::mem;
 
 use super::make;
@@ -12,6 +11,7 @@ use hidp_ir::imp::visit::{child_blocks_mut, each_expr, each_stmt, each_subexpr, 
 use hidp_ir::imp::{Block, Element, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind};
 use hidp_ir::par::{BinOp, MathFn};
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::{Scalar, Ty};
 
 /// Bytes of a vector at most.
@@ -72,7 +72,7 @@ fn lanes_again(node: &Loop, vars: &Arena<VarId, Var>) -> Option<i64> {
     if !in_lanes || make::as_int(&node.step) != Some(1) {
         return None;
     }
-    let (mut stored, mut own, mut set) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+    let (mut stored, mut own, mut set) = (Vec::new(), OrdSet::new(), OrdSet::new());
     each_stmt(&node.body, &mut |stmt| {
         own.extend(introduced(stmt));
         set.extend(overwritten(stmt));
@@ -91,7 +91,7 @@ fn lanes_again(node: &Loop, vars: &Arena<VarId, Var>) -> Option<i64> {
     let gains = if smallest <= NARROW { largest <= NARROW && !divides } else { divides };
     // The same index may be another element later.
     let mut fixed = true;
-    let bases: BTreeSet<VarId> = stored.iter().map(|element| element.base).collect();
+    let bases: OrdSet<VarId> = stored.iter().map(|element| element.base).collect();
     let indices = stored.iter().map(|element| &element.index);
     indices.for_each(|index| {
         each_subexpr(index, &mut |sub| {
@@ -147,9 +147,9 @@ fn divisions(body: &Block) -> Option<usize> {
 struct Repeat<'a> {
     vars: &'a Arena<VarId, Var>,
     /// Where the loop stores.
-    bases: BTreeSet<VarId>,
+    bases: OrdSet<VarId>,
     /// What an iteration has for itself.
-    own: BTreeSet<VarId>,
+    own: OrdSet<VarId>,
 }
 
 impl<'a> Repeat<'a> {

@@ -4,7 +4,6 @@
 //! which takes longer than most of what iterations do besides. So it runs in strips, at whose ends the quotient changes: within one, the
 //! quotient is a value and the remainder a difference.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
 use super::make;
@@ -15,6 +14,7 @@ use hidp_ir::imp::visit::{
 use hidp_ir::imp::{Block, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind};
 use hidp_ir::par::{BinOp, FoldFn};
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::Ty;
 
 /// Rewrites all such loops of a function.
@@ -53,7 +53,7 @@ fn divisor(node: &Loop) -> Option<VarId> {
     if !fits || make::as_int(&node.step) != Some(1) || breaks(&node.body) {
         return None;
     }
-    let mut changed = BTreeSet::from([node.var]);
+    let mut changed = OrdSet::from([node.var]);
     each_stmt(&node.body, &mut |stmt| {
         changed.extend(introduced(stmt));
         changed.extend(overwritten(stmt));
@@ -83,10 +83,10 @@ fn breaks(body: &Block) -> bool {
 }
 
 /// Values that say whether a variable is not 0, with the variable, where the loop's flag is raised if it is.
-fn tested(node: &Loop) -> BTreeMap<VarId, VarId> {
-    let LoopKind::Simd { reductions } = &node.kind else { return BTreeMap::new() };
-    let flags: BTreeSet<VarId> = reductions.iter().map(|(flag, _)| *flag).collect();
-    let (mut tests, mut raising) = (BTreeMap::new(), BTreeSet::new());
+fn tested(node: &Loop) -> OrdMap<VarId, VarId> {
+    let LoopKind::Simd { reductions } = &node.kind else { return OrdMap::new() };
+    let flags: OrdSet<VarId> = reductions.iter().map(|(flag, _)| *flag).collect();
+    let (mut tests, mut raising) = (OrdMap::new(), OrdSet::new());
     each_stmt(&node.body, &mut |stmt| {
         if let Stmt::Let { var, init: Some(Expr { kind: ExprKind::Binary(BinOp::Ne, left, right), .. }) } = stmt
             && let ExprKind::Var(by) = left.kind
@@ -116,7 +116,7 @@ fn raised_without(flag: VarId, value: &Expr) -> Option<VarId> {
 }
 
 /// Whether it is the variable's quotient or remainder, and by what. Where a flag is raised nobody sees by what else.
-fn divided(expr: &Expr, var: VarId, tested: &BTreeMap<VarId, VarId>) -> Option<(BinOp, VarId)> {
+fn divided(expr: &Expr, var: VarId, tested: &OrdMap<VarId, VarId>) -> Option<(BinOp, VarId)> {
     let ExprKind::Binary(op @ (BinOp::Div | BinOp::Rem), left, right) = &expr.kind else { return None };
     if !matches!(&left.kind, ExprKind::Var(left) if *left == var) {
         return None;
@@ -190,7 +190,7 @@ struct Parts {
     quotient: VarId,
     /// The multiple of the divisor that the remainder is counted from.
     below: VarId,
-    tested: BTreeMap<VarId, VarId>,
+    tested: OrdMap<VarId, VarId>,
 }
 
 impl Parts {

@@ -1,7 +1,5 @@
 //! Reductions over all rows and lanes of a tile at once.
 
-use std::collections::BTreeMap;
-
 use super::build::Binding;
 use super::expr::product;
 use super::lanes::Tile;
@@ -11,11 +9,12 @@ use super::{Lowerer, make};
 use hidp_ir::imp::{Element, Expr, LoopKind, Stmt, VarId};
 use hidp_ir::par::{self, Fold, FoldFn, Map, StmtKind, Target, visit};
 use hidp_plan::notation::FoldOption;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::Ty;
 
 impl Lowerer<'_> {
     /// A reduction over all rows and lanes at once. Long ones run in blocks so that running sums stay accurate.
-    pub(super) fn tile_fold(&mut self, map: &Map, tile: &Tile, shared: &BTreeMap<par::VarId, VarId>) {
+    pub(super) fn tile_fold(&mut self, map: &Map, tile: &Tile, shared: &OrdMap<par::VarId, VarId>) {
         let tile = &tile.of_folds();
         let ranges = self.ranges(map);
         let targets: Vec<VarId> = map.folds.iter().filter_map(|fold| target_tile(fold, shared)).collect();
@@ -46,7 +45,7 @@ impl Lowerer<'_> {
         });
     }
 
-    fn fill_neutral(&mut self, map: &Map, tile: &Tile, shared: &BTreeMap<par::VarId, VarId>, tiles: &[VarId]) {
+    fn fill_neutral(&mut self, map: &Map, tile: &Tile, shared: &OrdMap<par::VarId, VarId>, tiles: &[VarId]) {
         self.every_element(tile, shared, &mut |this, at| {
             for (fold, base) in map.folds.iter().zip(tiles) {
                 let neutral = fold.op.neutral.as_deref().map(|neutral| this.expr(neutral));
@@ -65,7 +64,7 @@ impl Lowerer<'_> {
         low: Expr,
         high: Expr,
         tile: &Tile,
-        shared: &BTreeMap<par::VarId, VarId>,
+        shared: &OrdMap<par::VarId, VarId>,
         accs: &[VarId],
     ) {
         let low = self.body.fix("low", low);
@@ -101,7 +100,7 @@ impl Lowerer<'_> {
         low: Expr,
         high: Expr,
         tile: &Tile,
-        shared: &BTreeMap<par::VarId, VarId>,
+        shared: &OrdMap<par::VarId, VarId>,
         accs: &[VarId],
     ) -> Expr {
         let Some(several) = self.mapping.cut(map).and_then(|cut| cut.number(FoldOption::Repeat)) else { return low };
@@ -173,7 +172,7 @@ impl Lowerer<'_> {
     }
 }
 
-fn target_tile(fold: &Fold, shared: &BTreeMap<par::VarId, VarId>) -> Option<VarId> {
+fn target_tile(fold: &Fold, shared: &OrdMap<par::VarId, VarId>) -> Option<VarId> {
     match &fold.target {
         Target::Scalar(var) => shared.get(var).copied(),
         Target::Element(_) => None,

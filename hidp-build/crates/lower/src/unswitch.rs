@@ -4,8 +4,6 @@
 //! though one side by itself has them. So a loop that is one such branch becomes a branch between two loops. A choice between what is loaded and
 //! another value is usually decided for what is loaded, as in all rows of a stencil but the first and the last: a copy of the loop loads always.
 
-use std::collections::BTreeSet;
-
 use super::borders::loads;
 use super::decided::decide;
 use super::{copy, make};
@@ -15,6 +13,7 @@ use hidp_ir::imp::visit::{
 use hidp_ir::imp::{Block, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId};
 use hidp_ir::par::BinOp;
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdSet;
 
 /// Rewrites all such loops of a function.
 pub(super) fn apart(function: &mut Function) {
@@ -85,7 +84,7 @@ fn chosen(node: &Loop) -> Vec<(Expr, bool)> {
 
 /// Whether an expression has one value in all iterations, which can be computed where there are none.
 pub(super) fn stays(cond: &Expr, node: &Loop) -> bool {
-    let mut changed = BTreeSet::from([node.var]);
+    let mut changed = OrdSet::from([node.var]);
     each_stmt(&node.body, &mut |stmt| {
         changed.extend(introduced(stmt));
         changed.extend(overwritten(stmt));

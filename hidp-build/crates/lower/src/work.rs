@@ -5,11 +5,10 @@
 //! together about as long as the array that they run through. What data say beyond that counts as `unknown_length` of the model; then
 //! others join the one thread if it takes long. What an estimate takes for granted is kept for `explain`.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::imp::{Assumed, Assumption, Expr, Work};
 use hidp_ir::par::{self, BinOp, Block, Extent, Loop, Map, PrimCall, StmtKind, visit};
 use hidp_plan as plan;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -27,7 +26,7 @@ struct Mean {
 }
 
 /// Means of iterators, and of variables of iterations.
-type Means = BTreeMap<par::VarId, Mean>;
+type Means = OrdMap<par::VarId, Mean>;
 
 /// What is known where an estimate has come to.
 #[derive(Default)]
@@ -351,7 +350,7 @@ fn as_long(expr: &par::Expr) -> Option<par::Expr> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use hidp_syntax::ordered::OrdMap;
 
     use hidp_ir::imp::visit::each_stmt;
     use hidp_ir::imp::{self, ExprKind, Stmt, VarId};
@@ -373,7 +372,7 @@ mod tests {
         let (entry, defects) = super::super::lower(&program, func, "test_entry", &plans, &model);
         assert_eq!(defects, []);
         let host = &entry.units[0].host;
-        let mut values: BTreeMap<VarId, i64> = BTreeMap::new();
+        let mut values: OrdMap<VarId, i64> = OrdMap::new();
         let mut found = None;
         each_stmt(&host.body, &mut |stmt| {
             if let Stmt::Let { var, init: Some(init) } = stmt {

@@ -4,8 +4,6 @@
 //! new one, so the value from before the map is allowed. The row is copied; an element of the column is read once per row of iterations, which
 //! alone write it: copying it beforehand would move it from the cache of the thread that writes it to the one that copies, and back.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::ahead::{ReadAhead, read_ahead};
 use hidp_ir::par::doubt::every_dimension;
 use hidp_ir::par::effects;
@@ -15,6 +13,7 @@ use hidp_ir::par::{
     Var, VarId, VarKind, same,
 };
 use hidp_prove as prove;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -31,7 +30,7 @@ fn run(program: &mut Program) {
     let funcs: Vec<FuncId> = program.funcs.ids().collect();
     for id in funcs {
         let before = program.funcs[id].clone();
-        let mut tested = BTreeSet::new();
+        let mut tested = OrdSet::new();
         loop {
             let body = std::mem::take(&mut program.funcs[id].body);
             let mut ahead = Ahead { func: before.clone(), tested: &tested, copies: Vec::new() };
@@ -57,8 +56,8 @@ fn run(program: &mut Program) {
 }
 
 /// The numbers of the copies that are filled from elements of which it is not known that they are there.
-fn in_doubt(func: &Func, copies: &[VarId]) -> BTreeSet<usize> {
-    let mut found = BTreeSet::new();
+fn in_doubt(func: &Func, copies: &[VarId]) -> OrdSet<usize> {
+    let mut found = OrdSet::new();
     visit::walk_stmts(&func.body, |stmt| {
         let mut look = |filled: VarId, value: &Expr, unproved: u32| {
             if let (Some(number), ExprKind::Load(from)) = (copies.iter().position(|copy| *copy == filled), &value.kind)
@@ -79,7 +78,7 @@ fn in_doubt(func: &Func, copies: &[VarId]) -> BTreeSet<usize> {
 struct Ahead<'a> {
     func: Func,
     /// Numbers of copies that are filled from the elements that are there.
-    tested: &'a BTreeSet<usize>,
+    tested: &'a OrdSet<usize>,
     /// What is read before a map or its last iterator, in order.
     copies: Vec<VarId>,
 }

@@ -2,13 +2,12 @@
 //!
 //! Afterwards each local is named somewhere, and equal programs have equal numbers, whatever the passes before went through.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{Pass, simplify};
 use hidp_ir::par::effects::{expr_may_fault, scalar_fn_may_fault};
 use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
 use hidp_ir::par::{Block, Expr, Fold, FoldFn, Func, Map, Program, Stmt, StmtKind, Target, Var, VarId, VarKind};
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 /// The pass.
 pub(super) const PASS: Pass = Pass {
@@ -47,8 +46,8 @@ fn count(block: &Block) -> usize {
 }
 
 /// The variables that something reads, in `body` or in the extents of what it declares.
-fn read(func: &Func, body: &Block) -> BTreeSet<VarId> {
-    struct Reads<'f>(&'f Func, BTreeSet<VarId>);
+fn read(func: &Func, body: &Block) -> OrdSet<VarId> {
+    struct Reads<'f>(&'f Func, OrdSet<VarId>);
     impl Visitor for Reads<'_> {
         fn visit_stmt(&mut self, stmt: &Stmt) {
             match &stmt.kind {
@@ -69,13 +68,13 @@ fn read(func: &Func, body: &Block) -> BTreeSet<VarId> {
             }
         }
     }
-    let mut reads = Reads(func, BTreeSet::new());
+    let mut reads = Reads(func, OrdSet::new());
     reads.visit_block(body);
     reads.1
 }
 
 /// Variables that are named other than by their declaration.
-fn named(func: &Func, body: &Block) -> BTreeSet<VarId> {
+fn named(func: &Func, body: &Block) -> OrdSet<VarId> {
     let mut named = read(func, body);
     visit::walk_vars(body, |var, role| {
         if role != Role::Declare {
@@ -91,7 +90,7 @@ fn drop_unread(program: &Program, func: &Func, body: &mut Block) {
     let dead = |var: VarId| func.vars[var].kind == VarKind::Local && !func.vars[var].is_array() && !read.contains(&var);
     Drop { program, dead: &dead }.visit_block(body);
     let named = named(func, body);
-    struct Declarations<'f>(&'f Func, BTreeSet<VarId>);
+    struct Declarations<'f>(&'f Func, OrdSet<VarId>);
     impl Mutator for Declarations<'_> {
         fn visit_block(&mut self, block: &mut Block) {
             change::walk_block(self, block);
@@ -142,7 +141,7 @@ fn fold_may_fault(program: &Program, fold: &Fold) -> bool {
 fn renumber(func: &mut Func) {
     struct Order<'f> {
         func: &'f Func,
-        seen: BTreeSet<VarId>,
+        seen: OrdSet<VarId>,
         order: Vec<VarId>,
     }
     impl Visitor for Order<'_> {
@@ -157,14 +156,14 @@ fn renumber(func: &mut Func) {
             look::walk_map(self, map);
         }
     }
-    let mut order = Order { func, seen: BTreeSet::new(), order: Vec::new() };
+    let mut order = Order { func, seen: OrdSet::new(), order: Vec::new() };
     for var in func.dims.iter().chain(&func.params) {
         order.visit_var(var, Role::Read);
     }
     order.visit_block(&func.body);
     let order = order.order;
     let mut vars: Arena<VarId, Var> = Arena::new();
-    let mut numbers: BTreeMap<VarId, VarId> = BTreeMap::new();
+    let mut numbers: OrdMap<VarId, VarId> = OrdMap::new();
     for old in order {
         let new = vars.push(func.vars[old].clone());
         numbers.insert(old, new);

@@ -1,14 +1,13 @@
 //! Where arrays of an iteration are swapped, elements are exchanged: an iteration may be one of a thread, a lane or a block, and
 //! only the host has names of arrays to exchange.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::Pass;
 use hidp_ir::par::{
     Access, Block, Directives, Expr, ExprKind, Func, Iter, Map, Place, Program, Stmt, StmtKind, Var, VarId, VarKind,
     visit,
 };
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -25,13 +24,13 @@ pub(super) fn function(func: &mut Func) {
     let swapped = swapped_in_maps(&func.body);
     if !swapped.is_empty() {
         let mut body = std::mem::take(&mut func.body);
-        Exchange { vars: &mut func.vars, swapped, extents: BTreeMap::new() }.block(&mut body, false);
+        Exchange { vars: &mut func.vars, swapped, extents: OrdMap::new() }.block(&mut body, false);
         func.body = body;
     }
 }
 
-fn swapped_in_maps(body: &Block) -> BTreeSet<VarId> {
-    let mut swapped = BTreeSet::new();
+fn swapped_in_maps(body: &Block) -> OrdSet<VarId> {
+    let mut swapped = OrdSet::new();
     visit::walk_stmts(body, |stmt| {
         if let StmtKind::Map(map) = &stmt.kind {
             visit::walk_stmts(&map.body, |stmt| {
@@ -47,9 +46,9 @@ fn swapped_in_maps(body: &Block) -> BTreeSet<VarId> {
 struct Exchange<'a> {
     vars: &'a mut Arena<VarId, Var>,
     /// Arrays that are swapped in maps.
-    swapped: BTreeSet<VarId>,
+    swapped: OrdSet<VarId>,
     /// Their extents, as they were where the arrays were declared.
-    extents: BTreeMap<VarId, Vec<Expr>>,
+    extents: OrdMap<VarId, Vec<Expr>>,
 }
 
 impl Exchange<'_> {

@@ -1,7 +1,5 @@
 //! Primitives that are plain folds become maps, so that they are planned, fused and vectorised as maps are.
 
-use std::collections::BTreeSet;
-
 use super::Pass;
 use hidp_ir::par::doubt::every_dimension;
 use hidp_ir::par::{
@@ -9,6 +7,7 @@ use hidp_ir::par::{
     Map, Place, PrimCall, Program, Stmt, StmtKind, Target, Var, VarId, VarKind, visit,
 };
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -23,12 +22,12 @@ fn run(program: &mut Program) {
 /// Expands the primitives of one function.
 pub(super) fn function(func: &mut Func) {
     let mut body = std::mem::take(&mut func.body);
-    block(&mut func.vars, &mut body, &BTreeSet::new());
+    block(&mut func.vars, &mut body, &OrdSet::new());
     func.body = body;
 }
 
 /// `written` are the arrays that the maps around write.
-fn block(vars: &mut Arena<VarId, Var>, block: &mut Block, written: &BTreeSet<VarId>) {
+fn block(vars: &mut Arena<VarId, Var>, block: &mut Block, written: &OrdSet<VarId>) {
     let mut stmts = Vec::with_capacity(block.stmts.len());
     for mut stmt in block.stmts.drain(..) {
         let mut inside = written.clone();
@@ -75,7 +74,7 @@ struct Expansion<'a> {
     vars: &'a mut Arena<VarId, Var>,
     stmts: &'a mut Vec<Stmt>,
     /// Arrays that other iterations may write while this one folds them.
-    written: &'a BTreeSet<VarId>,
+    written: &'a OrdSet<VarId>,
     span: Span,
 }
 

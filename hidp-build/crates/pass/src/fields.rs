@@ -4,7 +4,6 @@
 //! Structs that are loaded from memory or returned by a C++ function as a whole stay structs, and so do values and results of folds, and structs
 //! that sizes of arrays depend on.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::Pass;
@@ -12,6 +11,7 @@ use super::inline::has_loop;
 use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
 use hidp_ir::par::{Block, Expr, ExprKind, Fold, Map, Program, Stmt, StmtKind, Struct, Target, Var, VarId};
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{StructId, Ty};
 
@@ -47,12 +47,12 @@ impl Mutator for Outermost<'_> {
 
 impl Outermost<'_> {
     /// The structs of a map's iterations that can be separate numbers, with a variable for each of those.
-    fn separate(&mut self, map: &Map) -> BTreeMap<VarId, Vec<VarId>> {
+    fn separate(&mut self, map: &Map) -> OrdMap<VarId, Vec<VarId>> {
         let mut found = Candidates::default();
         found.visit_map(map);
         let extents = self.vars.iter().flat_map(|(_, var)| &var.shape);
         extents.for_each(|extent| visit::walk_expr_vars(extent, |var, _| _ = found.whole.insert(var)));
-        let mut parts = BTreeMap::new();
+        let mut parts = OrdMap::new();
         for var in found.declared.difference(&found.whole) {
             let Var { ty: Ty::Struct(id), ref shape, .. } = self.vars[*var] else { continue };
             let mut numbers = Vec::new();
@@ -90,8 +90,8 @@ fn width(structs: &Arena<StructId, Struct>, ty: Ty) -> usize {
 /// Which variables are declared, and which are needed as a whole.
 #[derive(Default)]
 struct Candidates {
-    declared: BTreeSet<VarId>,
-    whole: BTreeSet<VarId>,
+    declared: OrdSet<VarId>,
+    whole: OrdSet<VarId>,
 }
 
 impl Visitor for Candidates {
@@ -152,7 +152,7 @@ struct Split<'a> {
     structs: &'a Arena<StructId, Struct>,
     vars: &'a mut Arena<VarId, Var>,
     /// The numbers of each struct that goes, in order.
-    parts: BTreeMap<VarId, Vec<VarId>>,
+    parts: OrdMap<VarId, Vec<VarId>>,
 }
 
 impl Mutator for Split<'_> {

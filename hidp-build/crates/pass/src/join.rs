@@ -3,11 +3,10 @@
 //! Plans that keep the results of folds in vector lanes or in tiles look at the iterators of the outermost map. In nested maps the iterator of
 //! the columns is not among them. Ranges that depend on iterators keep their nest, whose rows are shared out by their lengths.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::effects::expr_may_fault;
 use hidp_ir::par::visit;
 use hidp_ir::par::{Block, Directives, Expr, ExprKind, Iter, Map, Program, Stmt, StmtKind, VarId};
+use hidp_syntax::ordered::OrdSet;
 
 use super::Pass;
 
@@ -39,7 +38,7 @@ fn outermost(program: &Program, block: &mut Block) {
 /// How many maps one inside the other make one.
 fn depth_of(program: &Program, map: &Map) -> Option<usize> {
     let (mut depth, mut last) = (1, map);
-    let mut iterators: BTreeSet<VarId> = BTreeSet::new();
+    let mut iterators: OrdSet<VarId> = OrdSet::new();
     while is_plain(last) {
         iterators.extend(last.iters.iter().map(|iter| iter.var));
         let Some(inner) = only_map(&last.body).filter(|inner| is_plain(inner)) else { break };
@@ -63,7 +62,7 @@ fn only_map(body: &Block) -> Option<&Map> {
 }
 
 /// Whether a range is one for all iterations around it, and may be computed once.
-fn is_fixed(program: &Program, iter: &Iter, varying: &BTreeSet<VarId>) -> bool {
+fn is_fixed(program: &Program, iter: &Iter, varying: &OrdSet<VarId>) -> bool {
     let fixed = |bound: &Expr| {
         let mut fixed = !expr_may_fault(program, bound);
         visit::walk_subexprs(bound, |node| {
@@ -87,7 +86,7 @@ fn is_fixed(program: &Program, iter: &Iter, varying: &BTreeSet<VarId>) -> bool {
 }
 
 /// Whether iterations have a fold, and all their maps have ranges that are the same for each of them.
-fn folds_rectangles(program: &Program, body: &Block, mut varying: BTreeSet<VarId>) -> bool {
+fn folds_rectangles(program: &Program, body: &Block, mut varying: OrdSet<VarId>) -> bool {
     varying.extend(visit::declared(body));
     let (mut folds, mut rectangles) = (false, true);
     visit::walk_stmts(body, |stmt| match &stmt.kind {

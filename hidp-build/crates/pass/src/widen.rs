@@ -3,11 +3,10 @@
 //! An `int` of the program must wrap as an `int` does. If nothing wraps, C++ compilers do not know it: to them `x[j]` and `x[j-1]` are
 //! unrelated, instead of adjacent.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
 use hidp_ir::par::{ConvertMode, Expr, ExprKind, Func, FuncId, Loop, Program, Stmt, StmtKind, VarId, VarKind};
 use hidp_prove as prove;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::{Scalar, Ty};
 
 use super::Pass;
@@ -38,7 +37,7 @@ fn run(program: &mut Program) {
 }
 
 /// The narrow integers that a loop steps, that become `long`s somewhere, and that nothing but assignments changes, with their types.
-fn counters(func: &Func) -> BTreeMap<VarId, Scalar> {
+fn counters(func: &Func) -> OrdMap<VarId, Scalar> {
     let mut uses = Uses::default();
     uses.visit_block(&func.body);
     let ty = |var: VarId| func.vars[var].ty.scalar().filter(|_| func.vars[var].kind == VarKind::Local);
@@ -49,10 +48,10 @@ fn counters(func: &Func) -> BTreeMap<VarId, Scalar> {
 
 #[derive(Default)]
 struct Uses {
-    stepped: BTreeSet<VarId>,
-    widened: BTreeSet<VarId>,
+    stepped: OrdSet<VarId>,
+    widened: OrdSet<VarId>,
     /// Changed other than by an assignment.
-    other: BTreeSet<VarId>,
+    other: OrdSet<VarId>,
 }
 
 impl Visitor for Uses {
@@ -100,7 +99,7 @@ fn cast(operand: Expr, ty: Ty) -> Expr {
 }
 
 /// What a counter is given goes through `long`.
-struct Through<'a>(&'a BTreeMap<VarId, Scalar>);
+struct Through<'a>(&'a OrdMap<VarId, Scalar>);
 
 impl Mutator for Through<'_> {
     fn visit_stmt(&mut self, stmt: &mut Stmt) {
@@ -115,7 +114,7 @@ impl Mutator for Through<'_> {
 }
 
 /// Counters are `long`s.
-struct Wide<'a>(&'a BTreeMap<VarId, Scalar>);
+struct Wide<'a>(&'a OrdMap<VarId, Scalar>);
 
 impl Wide<'_> {
     fn counter(&self, expr: &Expr) -> bool {

@@ -2,8 +2,6 @@
 //!
 //! Afterwards `zero` of an array's declaration says whether some element may be read that the program has not written.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::Pass;
 use hidp_ir::par::same;
 use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
@@ -12,6 +10,7 @@ use hidp_ir::par::{
     Target, VarId, VarKind,
 };
 use hidp_prove::Facts;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::prim::{Form, Prim};
 
 /// The pass.
@@ -27,8 +26,8 @@ fn run(program: &mut Program) {
 /// Clears `zero` in the declarations of `func` whose elements are written before they are read.
 pub(super) fn clear(func: &mut Func) {
     let mut body = std::mem::take(&mut func.body);
-    let needed = read_early(func, &body, &BTreeSet::new());
-    struct Clear<'f>(&'f Func, BTreeSet<VarId>);
+    let needed = read_early(func, &body, &OrdSet::new());
+    struct Clear<'f>(&'f Func, OrdSet<VarId>);
     impl Mutator for Clear<'_> {
         fn visit_stmt(&mut self, stmt: &mut Stmt) {
             if let StmtKind::Declare { var, zero } = &mut stmt.kind {
@@ -44,9 +43,9 @@ pub(super) fn clear(func: &mut Func) {
 
 /// The arrays of `func` of which `block` may read an unwritten element, if those in `fresh` and locals come
 /// without values and all others with theirs.
-pub(super) fn read_early(func: &Func, block: &Block, fresh: &BTreeSet<VarId>) -> BTreeSet<VarId> {
+pub(super) fn read_early(func: &Func, block: &Block, fresh: &OrdSet<VarId>) -> OrdSet<VarId> {
     let mut search =
-        Search { func, facts: Facts::new(func), full: BTreeSet::new(), partial: Vec::new(), early: BTreeSet::new() };
+        Search { func, facts: Facts::new(func), full: OrdSet::new(), partial: Vec::new(), early: OrdSet::new() };
     search.full = func.vars.ids().filter(|var| !fresh.contains(var)).collect();
     visit::declared(block).iter().for_each(|var| {
         search.full.remove(var);
@@ -58,7 +57,7 @@ pub(super) fn read_early(func: &Func, block: &Block, fresh: &BTreeSet<VarId>) ->
 }
 
 /// Arrays that exchange names exchange what is known of them.
-fn close_over_swaps(block: &Block, early: &mut BTreeSet<VarId>) {
+fn close_over_swaps(block: &Block, early: &mut OrdSet<VarId>) {
     let pairs = swaps(block);
     while let Some((a, b)) = pairs.iter().find(|(a, b)| early.contains(a) != early.contains(b)) {
         early.extend([*a, *b]);
@@ -79,11 +78,11 @@ struct Search<'f> {
     func: &'f Func,
     facts: Facts<'f>,
     /// Arrays that have all their values here.
-    full: BTreeSet<VarId>,
+    full: OrdSet<VarId>,
     /// Elements that this iteration has written; their subscripts never change within it.
     partial: Vec<Place>,
     /// Arrays that were read too early.
-    early: BTreeSet<VarId>,
+    early: OrdSet<VarId>,
 }
 
 impl Visitor for Search<'_> {
@@ -227,9 +226,9 @@ impl Search<'_> {
     }
 
     /// The arrays of which a map, inside maps over `outer`, writes every element.
-    fn covered(&self, map: &Map, outer: &[&Iter]) -> BTreeSet<VarId> {
+    fn covered(&self, map: &Map, outer: &[&Iter]) -> OrdSet<VarId> {
         let iters: Vec<&Iter> = outer.iter().copied().chain(&map.iters).collect();
-        let mut found = BTreeSet::new();
+        let mut found = OrdSet::new();
         for stmt in &map.body.stmts {
             match &stmt.kind {
                 StmtKind::Store { place, .. } if self.covers(place, &iters) => {
@@ -280,7 +279,7 @@ impl Search<'_> {
 /// Whether `place`, written once for all values of `iters`, is every element of its array: its subscripts are the iterators, each
 /// once, and each runs over its whole dimension.
 pub(super) fn covers(func: &Func, facts: &Facts<'_>, place: &Place, iters: &[&Iter]) -> bool {
-    let mut used = BTreeMap::new();
+    let mut used = OrdMap::new();
     let in_full = place.index.iter().zip(&func.vars[place.array].shape).all(|(index, extent)| {
         let ExprKind::Read(var) = index.kind else { return false };
         let Some(iter) = iters.iter().find(|iter| iter.var == var) else { return false };

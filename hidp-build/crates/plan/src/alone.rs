@@ -1,8 +1,6 @@
 //! When one thread rather runs a nest whose iterations update arrays: where they are too few for copies of these, or for a second thread, so
 //! that the plan for threads would update by atoms.
 
-use std::collections::BTreeMap;
-
 use super::copied::COPY_PADDING;
 use super::mapping::{Mapping, strategy_of_threads};
 use super::measures::{Measure, PARALLEL, of_nest};
@@ -11,6 +9,7 @@ use super::{Bound, Condition, Plan, Rule, Strategy};
 use crate::target::Model;
 use hidp_ir::par::visit;
 use hidp_ir::par::{Func, Map, Program, StmtKind, VarId, same};
+use hidp_syntax::ordered::OrdMap;
 
 /// The rule for the nest at `dominant`, of an entry with these nests and plans. Nothing else in the entry may be worth more threads.
 pub(super) fn alone_rule(
@@ -36,7 +35,7 @@ pub(super) fn alone_rule(
     };
     let small = |other: &&Map| {
         let count = of_nest(func, other).into_iter().find(|own| own.name == PARALLEL);
-        let known = |count: &Measure| count.at(&BTreeMap::new()).is_some_and(|known| known < most);
+        let known = |count: &Measure| count.at(&OrdMap::new()).is_some_and(|known| known < most);
         count.is_some_and(|count| known(&count) || same::expr(&count.value, &measures[measure].value))
     };
     let conditions = vec![Condition { measure, least: false, bound }];

@@ -2,11 +2,10 @@
 //!
 //! Floats differ where folds have another shape, where a product and a sum are contracted, and where vectors have other maths functions.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::visit::{Visitor, look};
 use hidp_ir::par::{Expr, ExprKind, FoldFn, FoldOp, Func, FuncId, Program, ScalarFnId, Stmt, StmtKind, Var, VarId};
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Ty;
 
 /// A version of an entry.
@@ -47,15 +46,15 @@ pub fn classes(program: &Program, versions: &[Form], may_fault: bool) -> Vec<u32
 
 /// Whether a function computes without floats and calls no native code.
 fn is_exact(program: &Program, func: FuncId) -> bool {
-    let mut look = Floats { program, seen: BTreeSet::new(), called: BTreeSet::new(), found: false };
+    let mut look = Floats { program, seen: OrdSet::new(), called: OrdSet::new(), found: false };
     look.function(&program.funcs[func]);
     !look.found
 }
 
 struct Floats<'a> {
     program: &'a Program,
-    seen: BTreeSet<ScalarFnId>,
-    called: BTreeSet<FuncId>,
+    seen: OrdSet<ScalarFnId>,
+    called: OrdSet<FuncId>,
     found: bool,
 }
 

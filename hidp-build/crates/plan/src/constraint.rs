@@ -1,7 +1,5 @@
 //! Hard constraints: what a strategy asks of a nest, in one place. What they let through is ordered by [`super::Score`].
 
-use std::collections::BTreeSet;
-
 use super::blame::{self, span_of};
 use super::inner_maps;
 use super::refusal::{FAULT_ORDER, GAIN, INSIDE, NAMED, ORDER, RAGGED, Refusal, SECTION, SHAPE};
@@ -10,6 +8,7 @@ use hidp_ir::par::effects::{self, Effects};
 use hidp_ir::par::once::tested_once;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{Block, FoldKind, Func, Iter, Map, Program, StmtKind, Target, VarId, VarKind};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 
 /// Whether all threads could share what is inside one iteration: a row after the other.
@@ -73,7 +72,7 @@ pub fn lane_shape(program: &Program, func: &Func, map: &Map) -> Result<LaneShape
         ));
     }
     let declared = Effects::of_block(program, &func.vars, &map.body).declares;
-    let locals: BTreeSet<VarId> = declared.into_iter().filter(|var| func.vars[*var].kind != VarKind::Iter).collect();
+    let locals: OrdSet<VarId> = declared.into_iter().filter(|var| func.vars[*var].kind != VarKind::Iter).collect();
     let mut shape: Option<LaneShape> = None;
     let mut gains = false;
     for stmt in &map.body.stmts {
@@ -135,7 +134,7 @@ fn name(func: &Func, var: VarId) -> String {
 }
 
 /// Whether no access of the block moves irregularly with `var`.
-fn regular(block: &Block, var: VarId, varying: &BTreeSet<VarId>) -> bool {
+fn regular(block: &Block, var: VarId, varying: &OrdSet<VarId>) -> bool {
     let mut good = true;
     visit::walk_places(block, |place, _| good &= stride_of(place, var, varying) != Stride::Irregular);
     good
@@ -152,7 +151,7 @@ fn lane_reduction(
     func: &Func,
     outer: &Map,
     inner: &Map,
-    locals: &BTreeSet<VarId>,
+    locals: &OrdSet<VarId>,
 ) -> Result<Reduction, Refusal> {
     let (Some(lane), Some(own)) = (outer.iters.last(), inner.iters.last()) else {
         return Err(no_reduction(inner));
@@ -202,7 +201,7 @@ fn lane_reduction(
 }
 
 pub(super) fn bounds_do_not_depend(map: &Map, var: VarId) -> bool {
-    let none = BTreeSet::new();
+    let none = OrdSet::new();
     map.iters.iter().all(|iter| invariant(&iter.lo, var, &none) && invariant(&iter.hi, var, &none))
 }
 

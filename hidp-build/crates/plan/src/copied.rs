@@ -1,12 +1,11 @@
 //! Arrays that all iterations update atomically, of which each thread of a processor, or each block of a device, may have a copy.
 
-use std::collections::BTreeMap;
-
 use crate::mapping::{Exec, Mapping, Recipe, Strategy, key};
 use crate::wide::same_size;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{FoldFn, Func, Map, StmtKind, VarId};
 use hidp_syntax::ast::Level;
+use hidp_syntax::ordered::OrdMap;
 
 /// Elements of four cache lines of the smallest type that is updated atomically, which lie between two copies of threads. With a line processors
 /// fetch its neighbour, so copies that only share no line still take lines from each other. `updates` writes the first of them.
@@ -46,7 +45,7 @@ fn updated(func: &Func, map: &Map) -> Vec<VarId> {
         return Vec::new();
     }
     let declared = visit::declared(&map.body);
-    let mut found: BTreeMap<VarId, Option<FoldFn>> = BTreeMap::new();
+    let mut found: OrdMap<VarId, Option<FoldFn>> = OrdMap::new();
     visit::walk_stmts(&map.body, |stmt| {
         if let StmtKind::Atomic { place, op, .. } = &stmt.kind {
             let integer = op.ty.scalar().is_some_and(|scalar| scalar.is_integer());

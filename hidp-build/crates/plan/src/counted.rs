@@ -1,12 +1,11 @@
 //! How often loops run, and where their counters are meanwhile.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{BinOp, Block, ExprKind, Loop, Stmt, StmtKind, VarId};
+use hidp_syntax::ordered::OrdMap;
 
 /// How often a loop runs, if it counts up to what is known. Its body is taken to change neither the counter nor the bound.
-pub(crate) fn counted(node: &Loop, known: &BTreeMap<VarId, i64>) -> Option<f64> {
+pub(crate) fn counted(node: &Loop, known: &OrdMap<VarId, i64>) -> Option<f64> {
     /// Turns of loops whose counter grows unevenly, as by doubling.
     const UNEVEN: u32 = 64;
     let [Stmt { kind: StmtKind::Assign { var, value }, .. }] = &node.step.stmts[..] else { return None };
@@ -36,15 +35,15 @@ pub(crate) fn counted(node: &Loop, known: &BTreeMap<VarId, i64>) -> Option<f64> 
 
 /// Counters of sequential loops outside of maps, halfway between their first values and what they count up to: what maps inside see on
 /// average. `known` are values at the beginning of the block.
-pub(crate) fn halfway(block: &Block, known: &BTreeMap<VarId, i64>) -> BTreeMap<VarId, i64> {
-    let mut search = Halfway { known: known.clone(), found: BTreeMap::new() };
+pub(crate) fn halfway(block: &Block, known: &OrdMap<VarId, i64>) -> OrdMap<VarId, i64> {
+    let mut search = Halfway { known: known.clone(), found: OrdMap::new() };
     search.block(block);
     search.found
 }
 
 struct Halfway {
-    known: BTreeMap<VarId, i64>,
-    found: BTreeMap<VarId, i64>,
+    known: OrdMap<VarId, i64>,
+    found: OrdMap<VarId, i64>,
 }
 
 impl Halfway {
@@ -121,7 +120,7 @@ mod tests {
     fn turns(head: &str) -> Option<f64> {
         let program = checked(&format!("function f inout int x[N]; {{ for ({head}) x[0] += 1; }}"));
         let func = &program.funcs[program.entries[0]];
-        let mut known: BTreeMap<VarId, i64> = func.dims.iter().map(|dim| (*dim, 1000)).collect();
+        let mut known: OrdMap<VarId, i64> = func.dims.iter().map(|dim| (*dim, 1000)).collect();
         let mut found = Vec::new();
         walk_stmts(&func.body, |stmt| {
             if let StmtKind::Assign { var, value } = &stmt.kind {

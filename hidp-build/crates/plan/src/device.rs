@@ -1,7 +1,5 @@
 //! The plans for a graphics processor: one for each execution level that suits a nest or that a directive asks for.
 
-use std::collections::BTreeSet;
-
 use super::blame::{first_of, span_of};
 use super::candidates::{Candidate, Explored, Fate};
 use super::device_levels::{Levels, holds_primitives, is_ordered};
@@ -23,6 +21,7 @@ use hidp_ir::par::{
     Directives, Expr, ExprKind, Fold, FoldKind, Func, FuncId, Map, Program, ScalarFnId, Stmt, StmtKind, VarId,
 };
 use hidp_syntax::ast::Level;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -389,14 +388,14 @@ fn native(program: &Program, func: &Func) -> Option<(String, Span)> {
     let structure = |ty: Ty| if let Ty::Struct(id) = ty { Some(&program.structs[id]) } else { None };
     let mut structs = func.vars.iter().filter_map(|(_, var)| Some((structure(var.ty)?, var.span)));
     let native = structs.find(|(item, _)| item.native).map(|(item, span)| (item.name.clone(), span));
-    let mut search = Native { program, seen: BTreeSet::new(), at: func.span, found: native };
+    let mut search = Native { program, seen: OrdSet::new(), at: func.span, found: native };
     search.visit_block(&func.body);
     search.found
 }
 
 struct Native<'a> {
     program: &'a Program,
-    seen: BTreeSet<ScalarFnId>,
+    seen: OrdSet<ScalarFnId>,
     /// The statement that is looked at.
     at: Span,
     found: Option<(String, Span)>,

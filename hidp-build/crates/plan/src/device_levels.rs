@@ -1,7 +1,5 @@
 //! Which level of a device runs each iterator of a nest.
 
-use std::collections::BTreeSet;
-
 use super::mapping::{Exec, LevelPlan, Mapping, key};
 use super::private::is_small;
 use super::shape::{Stride, stride_of};
@@ -11,6 +9,7 @@ use hidp_ir::par::effects::{Effects, may_fault};
 use hidp_ir::par::visit;
 use hidp_ir::par::{Access, Fold, FoldKind, Func, Map, Place, Program, StmtKind, Target, VarId, VarKind};
 use hidp_syntax::ast::Level;
+use hidp_syntax::ordered::OrdSet;
 
 /// Assigns levels, outermost iterators first, in the order of [`super::iterators`].
 pub(super) struct Levels<'a> {
@@ -109,7 +108,7 @@ impl Levels<'_> {
             return plain;
         }
         let declared = Effects::of_block(self.program, &self.func.vars, &map.body).declares;
-        let varying: BTreeSet<VarId> =
+        let varying: OrdSet<VarId> =
             declared.into_iter().filter(|var| self.func.vars[*var].kind != VarKind::Iter).collect();
         let near = |var: VarId| {
             let mut count = 0;

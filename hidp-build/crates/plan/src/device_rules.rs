@@ -1,8 +1,6 @@
 //! When which level of a device runs an entry, untuned: HiDP's thresholds on the degree of parallelism, and the length of what is
 //! inside an iteration. The plan of the first level in the order of preference runs where no rule holds.
 
-use std::collections::BTreeSet;
-
 use super::mapping::{Mapping, Recipe, Strategy};
 use super::measures::{INNER, Measure, PARALLEL};
 use super::shape::{Stride, coefficient, stride_of};
@@ -13,6 +11,7 @@ use hidp_ir::par::effects::Effects;
 use hidp_ir::par::visit;
 use hidp_ir::par::{Func, Map, Program, VarId, VarKind};
 use hidp_syntax::ast::Level;
+use hidp_syntax::ordered::OrdSet;
 
 /// Rules for the plans of an entry whose dominant nest is `map`, number `dominant`.
 pub(super) fn device_rules(
@@ -108,7 +107,7 @@ fn is_plain(mapping: &Mapping) -> bool {
 pub(super) fn rows_apart(program: &Program, func: &Func, map: &Map) -> bool {
     let Some(outer) = map.iters.last() else { return false };
     let declared = Effects::of_block(program, &func.vars, &map.body).declares;
-    let varying: BTreeSet<VarId> = declared.into_iter().filter(|var| func.vars[*var].kind != VarKind::Iter).collect();
+    let varying: OrdSet<VarId> = declared.into_iter().filter(|var| func.vars[*var].kind != VarKind::Iter).collect();
     let (mut across, mut along) = (0, 0);
     let near = |stride: Stride| matches!(stride, Stride::Unit | Stride::Invariant);
     for inner in inner_maps(&map.body) {

@@ -1,8 +1,6 @@
 //! Directives that cannot be honoured: what keeps them from it, as rows of a table. Looked at in every build, for devices too where
 //! none are compiled for, so that a program is right or wrong wherever it is built.
 
-use std::collections::BTreeSet;
-
 use super::asked::{Clash, Refused, Wrong, wrong};
 use super::blame::span_of;
 use super::device::unsuited;
@@ -13,11 +11,12 @@ use hidp_ir::par::visit;
 use hidp_ir::par::{Directives, FoldKind, Func, Map, Program, StmtKind};
 use hidp_syntax::ast::Level;
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 
 /// Reports directives of entries after the pass pipeline that no plan can honour.
 pub fn check_directives(program: &Program, models: Models<'_>, sink: &mut Sink) {
-    let mut checker = Checker { model: models.device, sink, reported: BTreeSet::new() };
+    let mut checker = Checker { model: models.device, sink, reported: OrdSet::new() };
     for &entry in &program.entries {
         let func = &program.funcs[entry];
         checker.function(func);
@@ -34,7 +33,7 @@ struct Checker<'a> {
     model: &'a DeviceModel,
     sink: &'a mut Sink,
     /// One function may be part of several entries.
-    reported: BTreeSet<Span>,
+    reported: OrdSet<Span>,
 }
 
 impl Checker<'_> {

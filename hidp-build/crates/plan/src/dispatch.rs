@@ -2,7 +2,6 @@
 //!
 //! The nest with most iterators speaks for the entry, of several the first whose iterations do most.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::alone::alone_rule;
@@ -19,6 +18,7 @@ use super::{Parts, Plan, Record, Strategy, index_vars, is_searched, nests};
 use crate::target::{DeviceModel, Model, Stage, Tunable};
 use hidp_ir::par::visit;
 use hidp_ir::par::{ExprKind, Extent, Func, Map, Program, Setting, StmtKind, VarId};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 /// How a call finds its version.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,7 +32,7 @@ pub struct Dispatch {
     /// How calls can be cut into parts.
     pub parts: Option<Parts>,
     /// Parameters that hold positions in arrays or sizes: tools cannot make them up.
-    pub positions: BTreeSet<VarId>,
+    pub positions: OrdSet<VarId>,
     /// A hash of what the entry is compiled to.
     pub source: String,
     /// The same of its versions for devices; empty if it has none.
@@ -215,7 +215,7 @@ fn dominant(func: &Func, maps: &[&Map]) -> Option<usize> {
 }
 
 fn is_constant(measures: &[Measure]) -> bool {
-    !measures.is_empty() && measures.iter().all(|measure| measure.at(&BTreeMap::new()).is_some())
+    !measures.is_empty() && measures.iter().all(|measure| measure.at(&OrdMap::new()).is_some())
 }
 
 /// What the iterations of a nest do, from least to most.

@@ -1,10 +1,9 @@
 //! From predicted times to rules: when a version runs instead of the usual one. Either a rule is one comparison of a measure, or one with a
 //! multiple of the threads and one more, and has to gain at every point that it is for; or rules are fitted as the tuner does it.
 
-use std::collections::BTreeSet;
-
 use crate::dispatch::{Bound, Condition, Rule};
 use hidp_fit::{Choice, FORBIDDEN, Priced, Test};
+use hidp_syntax::ordered::OrdSet;
 
 /// Rules for the versions of one entry that are compared.
 const MOST: usize = 3;
@@ -80,7 +79,7 @@ fn best(
 }
 
 /// The values that a measure has.
-fn values(places: &[Compared], measure: usize) -> BTreeSet<i64> {
+fn values(places: &[Compared], measure: usize) -> OrdSet<i64> {
     places.iter().filter_map(|place| place.measures[measure]).collect()
 }
 
@@ -121,7 +120,7 @@ fn value_of(
     gain: f64,
 ) -> Option<Worth> {
     let (mut all, mut needless) = (0.0, 0);
-    let mut met: BTreeSet<i64> = BTreeSet::new();
+    let mut met: OrdSet<i64> = OrdSet::new();
     for (place, chosen) in places.iter().zip(chosen) {
         // Where another rule has chosen the same, nothing changes.
         if !place.meets(when) || *chosen == Some(form) {

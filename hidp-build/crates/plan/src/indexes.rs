@@ -1,13 +1,12 @@
 //! Arrays whose elements are positions in other arrays: arguments made up by a tool would be out of range.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::visit::{self, Role, Visitor, look};
 use hidp_ir::par::{Expr, ExprKind, Extent, Func, Iter, Place, PrimCall, Stmt, StmtKind, VarId};
+use hidp_syntax::ordered::OrdSet;
 
 /// Variables whose values, or elements, decide which elements are accessed or which ranges are run over.
-pub fn index_vars(func: &Func) -> BTreeSet<VarId> {
-    let mut found = BTreeSet::new();
+pub fn index_vars(func: &Func) -> OrdSet<VarId> {
+    let mut found = OrdSet::new();
     loop {
         let before = found.len();
         Walk { found: &mut found }.visit_block(&func.body);
@@ -18,7 +17,7 @@ pub fn index_vars(func: &Func) -> BTreeSet<VarId> {
 }
 
 struct Walk<'a> {
-    found: &'a mut BTreeSet<VarId>,
+    found: &'a mut OrdSet<VarId>,
 }
 
 impl Walk<'_> {

@@ -1,9 +1,8 @@
 //! What one iteration of a nest does by itself: operations, counted in one way or another, and the maps and primitives directly inside.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::visit::{Visitor, look};
 use hidp_ir::par::{Block, Expr, ExprKind, Map, PrimCall, Program, ScalarFnId, Stmt, StmtKind};
+use hidp_syntax::ordered::OrdMap;
 
 /// Counts stop here. Functions that call others twice double them, and some of these added up must fit still.
 const MOST: i64 = 1 << 48;
@@ -31,7 +30,7 @@ impl<'a> Iteration<'a> {
     }
 
     fn stmt(&mut self, program: &Program, stmt: &'a Stmt, counting: Counting) -> bool {
-        let mut count = Count { program, counting, functions: BTreeMap::new(), sum: 0, known: true };
+        let mut count = Count { program, counting, functions: OrdMap::new(), sum: 0, known: true };
         let known = match &stmt.kind {
             StmtKind::Map(map) => {
                 self.maps.push(map);
@@ -71,7 +70,7 @@ struct Count<'a> {
     program: &'a Program,
     counting: Counting,
     /// What a call counts, and whether that is known.
-    functions: BTreeMap<ScalarFnId, (i64, bool)>,
+    functions: OrdMap<ScalarFnId, (i64, bool)>,
     sum: i64,
     known: bool,
 }

@@ -23,14 +23,13 @@
 //! | `copied` | bytes that would go between the host's memory and the device's |
 //! | `intensity` | `operations` for every 1024 bytes of `copied` |
 
-use std::collections::BTreeMap;
-
 use super::{inner_maps, iterators};
 use hidp_ir::par::visit::{self, substitute_expr};
 use hidp_ir::par::{
     ArrayRef, BinOp, ConvertMode, Expr, ExprKind, Extent, Func, Iter, Map, MathFn, Place, PrimCall, StmtKind, UnOp,
     VarId, VarKind,
 };
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::Scalar;
 
 /// Names of measures.
@@ -88,7 +87,7 @@ impl Measure {
     }
 
     /// What it is where dimensions have these sizes; nothing where data, or where arguments are, decide.
-    pub(crate) fn at(&self, known: &BTreeMap<VarId, i64>) -> Option<i64> {
+    pub(crate) fn at(&self, known: &OrdMap<VarId, i64>) -> Option<i64> {
         match self.of {
             MeasureOf::Shapes => self.value.value(known),
             MeasureOf::Longest(_)

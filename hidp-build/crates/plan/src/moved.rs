@@ -1,13 +1,12 @@
 //! Folds of single lanes along rows of their own: which loads of a row may move several elements at a time into registers. A lane's row is
 //! apart from its neighbours' rows, so the cost is the number of line look-ups, not of bytes.
 
-use std::collections::BTreeSet;
-
 use super::shape::{Stride, stride_of};
 use hidp_ir::par::effects::may_fault;
 use hidp_ir::par::lanes::straight;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{Access, FoldFn, FoldKind, Func, Map, Place, Program};
+use hidp_syntax::ordered::OrdSet;
 
 /// What moves along a row.
 #[derive(Clone, Debug)]
@@ -27,7 +26,7 @@ pub fn moved_row(program: &Program, func: &Func, map: &Map) -> Option<MovedRow> 
     if map.folds.is_empty() || !folds || !straight || !steady || map.directives.unroll.is_some() {
         return None;
     }
-    let varying: BTreeSet<_> = visit::declared(&map.body).into_iter().collect();
+    let varying: OrdSet<_> = visit::declared(&map.body).into_iter().collect();
     let mut places: Vec<Place> = Vec::new();
     let mut good = true;
     visit::walk_places(&map.body, |place, role| {

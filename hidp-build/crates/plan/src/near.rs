@@ -178,7 +178,7 @@ impl NearArray {
 
 /// The iterator along which every store goes to the next element.
 fn lanes_of(map: &Map) -> Option<usize> {
-    let none = std::collections::BTreeSet::new();
+    let none = hidp_syntax::ordered::OrdSet::new();
     let all_near = |at: &usize| {
         let (mut stores, mut near) = (0, 0);
         visit::walk_places(&map.body, |place, role| {

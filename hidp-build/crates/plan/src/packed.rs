@@ -5,8 +5,6 @@
 //! map { i := [0:N); if (x[i] > 0) y[place[i]] = x[i]; }
 //! ```
 
-use std::collections::BTreeSet;
-
 use super::key;
 use super::prefixes::can_be_in_blocks;
 use hidp_ir::par::effects::{Effects, expr_may_fault, may_fault};
@@ -16,6 +14,7 @@ use hidp_ir::par::{
     BinOp, Block, ConvertMode, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, Stmt, StmtKind,
     Target, VarId, VarKind, same,
 };
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::{Scalar, Ty};
 
 /// Prefix sums of 1 and 0 that another nest uses as positions, and that have no other use.
@@ -191,7 +190,7 @@ fn one_less(expr: &Expr) -> Option<&Expr> {
 }
 
 /// Whether a value can be computed in every iteration of a map, also where its condition does not hold, and soon.
-fn is_always_there(func: &Func, map: &Map, inside: &BTreeSet<VarId>, value: &Expr) -> bool {
+fn is_always_there(func: &Func, map: &Map, inside: &OrdSet<VarId>, value: &Expr) -> bool {
     let iter = &map.iters[0];
     let there = |place: &Place| {
         let ([index], [extent]) = (&place.index[..], &func.vars[place.array].shape[..]) else { return false };
@@ -230,7 +229,7 @@ fn is_all(program: &Program, func: &Func, places: VarId, found: &Packed<'_>) -> 
 
 /// Whether stores are the only accesses to their arrays, and nothing else of the nest has effects.
 fn are_apart(program: &Program, func: &Func, found: &Packed<'_>) -> bool {
-    let arrays: BTreeSet<VarId> = found.stores.iter().map(|store| store.place.array).collect();
+    let arrays: OrdSet<VarId> = found.stores.iter().map(|store| store.place.array).collect();
     let effects = Effects::of_block(program, &func.vars, &found.body_left());
     let targets = found.next.folds.iter().all(|fold| matches!(fold.target, Target::Scalar(_)));
     let reads = |expr: &Expr| !Effects::of_expr(expr).is_disjoint(&arrays);

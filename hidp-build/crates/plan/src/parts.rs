@@ -4,11 +4,10 @@
 //! at the iteration's own row (inputs also at a few rows behind it), and neither a row's number nor how many there are matters otherwise.
 //! So no result and no value of a fault tells where a part begins. Codelets need no look: they compute what the function does.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::visit::{Role, Visitor, look};
 use hidp_ir::par::{BinOp, Block, Expr, ExprKind, Func, Iter, Map, Place, PrimCall, Stmt, StmtKind, VarId, VarKind};
 use hidp_syntax::ast::Direction;
+use hidp_syntax::ordered::OrdMap;
 
 /// How a call can be cut into parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +41,7 @@ struct Rows<'a> {
     func: &'a Func,
     dim: VarId,
     /// Parameters that have its rows, and how many more.
-    besides: BTreeMap<VarId, i64>,
+    besides: OrdMap<VarId, i64>,
     /// The iterator over them, inside of a map that has it.
     row: Option<VarId>,
     /// Nothing was found that tells a part from the whole.
@@ -56,7 +55,7 @@ struct Rows<'a> {
 impl<'a> Rows<'a> {
     /// Nothing if a parameter is written that does not have the rows, or has them elsewhere than outermost.
     fn of(func: &'a Func, dim: VarId) -> Option<Rows<'a>> {
-        let mut besides = BTreeMap::new();
+        let mut besides = OrdMap::new();
         for &param in &func.params {
             let shape = &func.vars[param].shape;
             let first = shape.first().and_then(|extent| behind(extent, dim)).filter(|more| *more >= 0);

@@ -1,13 +1,12 @@
 //! Prefix folds at host level on processors: in blocks, each of which is summed first, or by the run-time library.
 
-use std::collections::BTreeSet;
-
 use super::inner_maps;
 use super::mapping::{Mapping, Strategy};
 use super::notation::Property;
 use super::shape::{Stride, straight, stride_of};
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::{Access, ConvertMode, ExprKind, Fold, FoldKind, Func, Map, Place, Program, StmtKind, Target};
+use hidp_syntax::ordered::OrdSet;
 
 /// Whether blocks of prefixes can be summed ahead: the body has no effect but its values, and prefixes may be reassociated.
 pub(crate) fn can_be_in_blocks(program: &Program, func: &Func, map: &Map) -> bool {
@@ -37,7 +36,7 @@ pub fn prefixes_of_library<'m>(program: &Program, func: &Func, map: &'m Map) -> 
         _ => value,
     };
     let (ExprKind::Load(from), Target::Element(to)) = (&value.kind, &fold.target) else { return None };
-    let none = BTreeSet::new();
+    let none = OrdSet::new();
     let neighbours = |place: &Place| {
         let plain = place.unproved == 0 && place.access == Access::Exclusive && place.path.is_empty();
         plain && stride_of(place, iter.var, &none) == Stride::Unit

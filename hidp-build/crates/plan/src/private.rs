@@ -1,8 +1,6 @@
 //! Memory that belongs to one iteration of a map that a device runs: arrays declared inside, and copies that primitives work on.
 //! The host allocates it before the launch, so it must find out how much before any iteration runs.
 
-use std::collections::BTreeSet;
-
 use super::inner_maps;
 use super::mapping::Exec;
 use hidp_ir::par::doubt::doubt;
@@ -12,6 +10,7 @@ use hidp_ir::par::{
     Access, BinOp, Block, Expr, ExprKind, Extent, Func, Map, PrimCall, Program, Stmt, StmtKind, VarId, VarKind,
 };
 use hidp_syntax::ast::Level;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::prim::Prim;
 use hidp_syntax::source::Span;
 
@@ -54,7 +53,7 @@ pub fn private_arrays(
 ) -> Result<Vec<Private>, String> {
     let whole = Block { stmts: vec![Stmt { kind: StmtKind::Map(map.clone()), span: func.span }] };
     let effects = Effects::of_block(program, &func.vars, &whole);
-    let mut search = Search { program, func, map, effects, levels, small, found: Vec::new(), passed: BTreeSet::new() };
+    let mut search = Search { program, func, map, effects, levels, small, found: Vec::new(), passed: OrdSet::new() };
     search.block(&map.body, level)?;
     let Search { mut found, passed, .. } = search;
     for private in &mut found {
@@ -141,7 +140,7 @@ struct Search<'a> {
     small: u32,
     found: Vec<Private>,
     /// Arrays that primitives get.
-    passed: BTreeSet<VarId>,
+    passed: OrdSet<VarId>,
 }
 
 impl Search<'_> {

@@ -1,7 +1,5 @@
 //! Each constraint has a nest that it keeps from running in some way; the registry has all of them, and no other.
 
-use std::collections::BTreeSet;
-
 use crate::candidates::constraint;
 use crate::target::{DeviceModel, Model};
 use crate::testing::optimised;
@@ -11,6 +9,7 @@ use crate::{
 };
 use hidp_syntax::ast::Level;
 use hidp_syntax::diag::Sink;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 
 const ROWS: &str = "function f input float A[R][C]; output float y[R];
@@ -24,7 +23,7 @@ const PREFIXES: &str = "function f input float x[N]; output float y[N];
     { map { i := [0:N); _t = x[i] * x[i]; } scan(\"+\", y[i], _t, i := [*]); }";
 
 /// The constraints that a program does not meet in some way, and what is said of it.
-fn refused(text: &str) -> BTreeSet<(&'static str, String)> {
+fn refused(text: &str) -> OrdSet<(&'static str, String)> {
     let program = optimised(text);
     let func = *program.entries.last().expect("an entry");
     let item = &program.funcs[func];
@@ -36,7 +35,7 @@ fn refused(text: &str) -> BTreeSet<(&'static str, String)> {
         explore_device(&program, func, &DeviceModel::cuda(), limits, natives),
         explore_device(&program, func, &small, limits, natives),
     ];
-    let mut found = BTreeSet::new();
+    let mut found = OrdSet::new();
     for row in all.iter().flat_map(|explored| &explored.candidates) {
         if let Fate::Excluded(refusal) = &row.fate {
             found.insert((refusal.constraint.id, refusal.to_string()));
@@ -185,7 +184,7 @@ fn a_directive_that_is_refused_is_shown_with_what_is_to_blame_and_what_fits() {
         ("shape", GEMM, "span(k: 4)", nearest),
         ("shares", GEMM, "thread(16, 16), tile(k: 7)", nearest),
     ];
-    let mut seen: BTreeSet<&str> = cases.iter().map(|(id, ..)| *id).collect();
+    let mut seen: OrdSet<&str> = cases.iter().map(|(id, ..)| *id).collect();
     for (id, text, directive, help) in cases {
         let line = format!("#pragma hidp {directive}");
         let text = text.replacen("map {", &format!("\n{line}\n map {{"), 1);
@@ -211,7 +210,7 @@ fn the_registry_has_the_constraints_and_no_others() {
     let registry = include_str!("../../../../docs/design/plan.md");
     let (_, after) = registry.split_once("\n## Constraints\n").expect("the heading");
     let section = after.split("\n## ").next().expect("what stands below it");
-    let rows: BTreeSet<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
+    let rows: OrdSet<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
     let expected: Vec<String> =
         CONSTRAINTS.iter().map(|constraint| format!("| `{}` | {} |", constraint.id, constraint.text)).collect();
     assert_eq!(rows, expected.iter().map(String::as_str).collect());

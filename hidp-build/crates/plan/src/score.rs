@@ -3,7 +3,6 @@
 //! Sizes are not known here. What depends on them, above all whether there is enough parallelism for the threads, is left to
 //! the rules of [`super::Dispatch`]; the score only says which version comes first.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use super::constraint::lane_iterator;
@@ -13,6 +12,7 @@ use crate::target::{Model, Weights};
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::visit::{Role, Visitor, look};
 use hidp_ir::par::{Func, Map, Place, Program, Stmt, StmtKind, VarId, VarKind};
+use hidp_syntax::ordered::OrdSet;
 
 /// The parts of a score, each from 0 to [`Score::MOST`], and their weighted mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,7 +110,7 @@ const HEAVIEST: u64 = DEEPER * DEEPER * DEEPER;
 
 /// Weighs the accesses of a nest.
 struct Accesses {
-    locals: BTreeSet<VarId>,
+    locals: OrdSet<VarId>,
     /// The iterator whose neighbours are in lanes, if reductions run outside of them.
     lanes: Option<VarId>,
     /// The iterator several of whose values a tile takes.

@@ -1,11 +1,10 @@
 //! What a nest looks like to a planner: strides, outputs that are written in full rows, work that depends on data.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::effects::{self, Effects};
 pub use hidp_ir::par::lanes::{straight, vectorisable};
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{BinOp, Expr, ExprKind, Func, Map, Place, Program, Stmt, StmtKind, UnOp, VarId};
+use hidp_syntax::ordered::OrdSet;
 
 /// How an access moves when an iterator advances by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +20,7 @@ pub enum Stride {
 }
 
 /// How `place` moves with `var`. What `varying` holds depends on `var` in unknown ways.
-pub fn stride_of(place: &Place, var: VarId, varying: &BTreeSet<VarId>) -> Stride {
+pub fn stride_of(place: &Place, var: VarId, varying: &OrdSet<VarId>) -> Stride {
     let coefficients: Option<Vec<i128>> = place.index.iter().map(|index| coefficient(index, var, varying)).collect();
     let Some(coefficients) = coefficients else { return Stride::Irregular };
     let Some((last, outer)) = coefficients.split_last() else { return Stride::Invariant };
@@ -33,7 +32,7 @@ pub fn stride_of(place: &Place, var: VarId, varying: &BTreeSet<VarId>) -> Stride
 }
 
 /// The factor of `var` in `expr`, if it is affine in it.
-pub fn coefficient(expr: &Expr, var: VarId, varying: &BTreeSet<VarId>) -> Option<i128> {
+pub fn coefficient(expr: &Expr, var: VarId, varying: &OrdSet<VarId>) -> Option<i128> {
     match &expr.kind {
         ExprKind::Read(read) if *read == var => Some(1),
         ExprKind::Binary { op: BinOp::Add, left, right, .. } => {
@@ -64,7 +63,7 @@ pub fn coefficient(expr: &Expr, var: VarId, varying: &BTreeSet<VarId>) -> Option
 }
 
 /// Whether `expr` has one value for all values of `var`.
-pub fn invariant(expr: &Expr, var: VarId, varying: &BTreeSet<VarId>) -> bool {
+pub fn invariant(expr: &Expr, var: VarId, varying: &OrdSet<VarId>) -> bool {
     let mut found = false;
     visit::walk_expr_vars(expr, |read, _| found |= read == var || varying.contains(&read));
     !found

@@ -1,8 +1,6 @@
 //! Rows of a handful of elements: an iteration folds one, or writes it, and does little else. A plan may have them written out, with
 //! vector lanes over the iterations around.
 
-use std::collections::BTreeSet;
-
 use super::inner_maps;
 use super::mapping::key;
 use super::shape::{Stride, irregular, straight, stride_of, vectorisable};
@@ -10,6 +8,7 @@ use crate::target::Model;
 use hidp_ir::par::effects::{Effects, may_fault};
 use hidp_ir::par::visit;
 use hidp_ir::par::{Block, Expr, Func, Map, Program, StmtKind, VarId};
+use hidp_syntax::ordered::OrdSet;
 
 /// The map over a row, if that is what an iteration of `map` has inside: all that it accesses are neighbours, and nothing can fault.
 pub(crate) fn row_of<'m>(program: &Program, func: &Func, map: &'m Map) -> Option<&'m Map> {
@@ -19,7 +18,7 @@ pub(crate) fn row_of<'m>(program: &Program, func: &Func, map: &'m Map) -> Option
         _ => return None,
     };
     let column = inner.iters.first()?;
-    let none = BTreeSet::new();
+    let none = OrdSet::new();
     let mut neighbours = true;
     visit::walk_places(&inner.body, |place, _| neighbours &= stride_of(place, column.var, &none) == Stride::Unit);
     let others: Vec<_> = map.body.stmts.iter().filter(|stmt| !matches!(stmt.kind, StmtKind::Map(_))).cloned().collect();

@@ -1,8 +1,7 @@
 //! Sizes at which versions are compared before anything has run.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::{Func, VarId};
+use hidp_syntax::ordered::OrdMap;
 
 /// Points for a function at most, unless shapes alone give more: each costs predictions of many mappings.
 const MOST: usize = 96;
@@ -84,7 +83,7 @@ pub(crate) fn points_of(func: &Func, step: usize) -> Vec<Vec<i64>> {
 
 /// Whether no array has more elements than versions are compared at.
 fn fits(func: &Func, sizes: &[i64]) -> bool {
-    let known: BTreeMap<VarId, i64> = func.dims.iter().copied().zip(sizes.iter().copied()).collect();
+    let known: OrdMap<VarId, i64> = func.dims.iter().copied().zip(sizes.iter().copied()).collect();
     func.params.iter().all(|param| {
         let extents = func.vars[*param].shape.iter().map(|extent| Some(extent.value(&known)? as f64));
         extents.product::<Option<f64>>().is_some_and(|elements| elements <= 2.0 * MOST_ELEMENTS)

@@ -1,8 +1,6 @@
 //! Split folds: if results are few and folds long, one group per result leaves most of a device idle. So groups of their own take parts of a
 //! fold and store partial results in an array, which another launch folds in order.
 
-use std::collections::BTreeSet;
-
 use super::blame::{self, span_of};
 use super::device_levels::{Levels, holds_primitives, is_ordered};
 use super::device_rules::rows_apart;
@@ -16,6 +14,7 @@ use hidp_ir::par::effects::{self, Effects};
 use hidp_ir::par::visit;
 use hidp_ir::par::{Block, ExprKind, FoldKind, Func, Map, Program, StmtKind, VarId};
 use hidp_syntax::ast::Level;
+use hidp_syntax::ordered::OrdSet;
 
 /// Iterators of the outermost map at most: a launch has three dimensions, and the parts share the first one.
 const MOST_ITERATORS: usize = 3;
@@ -63,7 +62,7 @@ pub fn splits(program: &Program, func: &Func, map: &Map) -> Result<(), Refusal> 
 }
 
 /// Whether the host knows the ranges of `inner`: they depend on nothing of the iterations around it, nor on elements of arrays.
-fn bounds_are_fixed(inner: &Map, outer: &Map, declared: &BTreeSet<VarId>) -> bool {
+fn bounds_are_fixed(inner: &Map, outer: &Map, declared: &OrdSet<VarId>) -> bool {
     let mut fixed = true;
     for iter in &inner.iters {
         fixed &= iter.step.as_int().is_some_and(|step| step > 0);

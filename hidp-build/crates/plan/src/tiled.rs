@@ -1,8 +1,6 @@
 //! Products of matrices and what looks like them: nests whose folds load operands that all columns, or all rows, of a tile of results
 //! share. A block keeps the operands in shared memory, a lane several results in registers.
 
-use std::collections::BTreeSet;
-
 use super::blame::{self, span_of};
 use super::constraint::bounds_do_not_depend;
 use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Staging, Strategy, Tiling, key};
@@ -19,6 +17,7 @@ use hidp_ir::par::same;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{FoldKind, Func, Map, Place, Program, StmtKind, Target, VarId, VarKind};
 use hidp_syntax::ast::Level;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Scalar;
 
 /// Iterators that tiles leave as they are, at most: the third dimension of a grid.
@@ -102,7 +101,7 @@ pub fn tiled(program: &Program, func: &Func, map: &Map) -> Result<Tiled, Refusal
 
 /// Bytes of the widest fold. Folds leave scalars of the iteration.
 fn folded(func: &Func, map: &Map, inner: &Map) -> Result<u32, Refusal> {
-    let locals: BTreeSet<VarId> = visit::declared(&map.body).into_iter().collect();
+    let locals: OrdSet<VarId> = visit::declared(&map.body).into_iter().collect();
     let mut widest = 0;
     for fold in &inner.folds {
         let (Target::Scalar(target), Some(scalar)) = (&fold.target, fold.op.ty.scalar()) else {
@@ -122,8 +121,8 @@ fn folded(func: &Func, map: &Map, inner: &Map) -> Result<u32, Refusal> {
     }
 }
 
-fn reads(map: &Map) -> BTreeSet<VarId> {
-    let mut found = BTreeSet::new();
+fn reads(map: &Map) -> OrdSet<VarId> {
+    let mut found = OrdSet::new();
     visit::walk_vars(&map.body, |var, role| {
         if role == Role::Read {
             found.insert(var);
@@ -138,9 +137,9 @@ fn operands(program: &Program, func: &Func, map: &Map, inner: &Map) -> Result<Ve
     let Some(depth) = inner.iters.last() else { return Ok(Vec::new()) };
     let written = Effects::of_block(program, &func.vars, &map.body).writes;
     let declared = Effects::of_block(program, &func.vars, &inner.body).declares;
-    let outer: BTreeSet<VarId> = visit::declared(&map.body).into_iter().collect();
+    let outer: OrdSet<VarId> = visit::declared(&map.body).into_iter().collect();
     let is_iterator = |var: &VarId| func.vars[*var].kind == VarKind::Iter;
-    let varying: BTreeSet<VarId> = declared.union(&outer).copied().filter(|var| !is_iterator(var)).collect();
+    let varying: OrdSet<VarId> = declared.union(&outer).copied().filter(|var| !is_iterator(var)).collect();
     let mut found: Vec<Operand> = Vec::new();
     let mut wrong = None;
     visit::walk_places(&inner.body, |place, role| {

@@ -1,14 +1,13 @@
 //! Updates of threads' private copies whose targets are expensive to compute: lanes compute the targets of a tile of iterations, which are then
 //! updated one after the other.
 
-use std::collections::BTreeSet;
-
 use super::copied::copied_targets;
 use super::mapping::Strategy;
 use super::{inner_maps, key};
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::visit::{self, declared};
 use hidp_ir::par::{Block, Expr, ExprKind, FoldOp, Func, Map, Place, Program, Stmt, StmtKind, VarId, lanes};
+use hidp_syntax::ordered::OrdSet;
 
 /// A map of which each iteration computes, and updates one element at most.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,7 +37,7 @@ pub fn update<'m>(program: &Program, func: &Func, map: &'m Map) -> Option<Update
     let mut computed: Vec<Stmt> = before.to_vec();
     computed.extend(taken.into_iter().flat_map(|(_, inner)| inner.to_vec()));
     let computed = Block { stmts: computed };
-    let own: BTreeSet<VarId> = declared(&map.body).into_iter().collect();
+    let own: OrdSet<VarId> = declared(&map.body).into_iter().collect();
     let cond = taken.map(|(cond, _)| cond);
     let plain = lanes::straight(program, func, &computed)
         && cond.into_iter().chain(&place.index).all(|value| lanes::straight_expr(program, func, value))

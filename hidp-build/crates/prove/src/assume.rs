@@ -5,10 +5,9 @@
 //! first, until all that is left keeps one value throughout the nest; elements of inputs are replaced by the extreme ones, as if all were read; what says so then is the condition. Arithmetic that might wrap is taken not to, which is a
 //! goal like others. Nothing rests on this: with the conditions in a branch around the nest, `bounds` proves what it can prove.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::{BinOp, Block, ConvertMode, Expr, ExprKind, FuncId, Map, Place, PrimCall, Program, VarId, VarKind};
 use hidp_syntax::ast::Direction;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Scalar;
 
 use super::context::{Context, MAX_EXTENT, Position};
@@ -80,7 +79,7 @@ struct Finder {
 struct Nest {
     map: VarId,
     /// Each of these, if it is not negative, answers some test.
-    goals: BTreeSet<Lin>,
+    goals: OrdSet<Lin>,
     /// Whether a test cannot be answered.
     lost: bool,
     /// Whether a test stands deeper than in the outermost map, or in a loop, or is of data.
@@ -145,7 +144,7 @@ impl Client for Finder {
         if let ([first, ..], None, 1) = (map.iters.as_slice(), &self.current, cx.map_depth) {
             // An element that is not there is tested for before it is used.
             cx.loads_anyway = true;
-            self.current = Some(Nest { map: first.var, goals: BTreeSet::new(), lost: false, deep: false });
+            self.current = Some(Nest { map: first.var, goals: OrdSet::new(), lost: false, deep: false });
         }
     }
 
@@ -189,7 +188,7 @@ struct Search {
 }
 
 /// Adds what has to be not negative so that `goal` is not; `false` if nothing is found.
-fn settle(cx: &mut Context<'_>, goal: &Lin, found: &mut BTreeSet<Lin>, search: &mut Search) -> bool {
+fn settle(cx: &mut Context<'_>, goal: &Lin, found: &mut OrdSet<Lin>, search: &mut Search) -> bool {
     let Some(left) = search.steps.checked_sub(1) else { return false };
     search.steps = left;
     let data = search.data;
@@ -283,11 +282,11 @@ fn extreme_of(cx: &mut Context<'_>, atom: AtomId, extreme: Extreme) -> Option<Li
 }
 
 /// Goals as conditions, without those that follow from others. `None` if they are too many, or a sum cannot be computed without wrapping.
-fn conditions(cx: &mut Context<'_>, goals: &BTreeSet<Lin>) -> Option<Vec<Condition>> {
+fn conditions(cx: &mut Context<'_>, goals: &OrdSet<Lin>) -> Option<Vec<Condition>> {
     let mut single: Vec<Lin> = Vec::new();
     let mut sums: Vec<Lin> = Vec::new();
     for goal in goals {
-        let large: BTreeSet<AtomId> = goal.atoms().filter(|atom| !is_small(cx, &Lin::atom(*atom))).collect();
+        let large: OrdSet<AtomId> = goal.atoms().filter(|atom| !is_small(cx, &Lin::atom(*atom))).collect();
         if is_alone(goal, &large) {
             single.push(goal.clone());
             continue;
@@ -324,7 +323,7 @@ fn is_small(cx: &Context<'_>, lin: &Lin) -> bool {
 }
 
 /// Whether the only large value can stand on a side of its own.
-fn is_alone(goal: &Lin, large: &BTreeSet<AtomId>) -> bool {
+fn is_alone(goal: &Lin, large: &OrdSet<AtomId>) -> bool {
     let mut factors = large.iter().map(|atom| split(goal, *atom).and_then(|(factor, _)| factor.as_constant()));
     match (factors.next(), factors.next()) {
         (None, _) => true,

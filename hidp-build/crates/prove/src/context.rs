@@ -11,10 +11,9 @@
 //!   that divisions succeed tells stores apart to arrays of which a map does nothing else: a store too many in a call that fails
 //!   is seen by nobody.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::{ExprKind, Iter, Var, VarId, VarKind};
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::Scalar;
 
 use super::linear::{AtomId, AtomKey, Atoms, Interval, Lin};
@@ -62,9 +61,9 @@ struct Assumed {
 }
 
 /// Atoms with the number of one of their cases.
-type Distinguished = BTreeMap<AtomId, usize>;
+type Distinguished = OrdMap<AtomId, usize>;
 /// What came of distinctions that were made already, in whichever order.
-type Outcomes = BTreeMap<Distinguished, bool>;
+type Outcomes = OrdMap<Distinguished, bool>;
 
 impl Assumed {
     /// In this case of `atom`, the one of this number, too. `None` if it cannot be expressed.
@@ -116,13 +115,13 @@ pub(crate) struct Context<'f> {
     /// Each is not negative here. Scopes truncate it.
     pub facts: Vec<Lin>,
     /// Current values of scalar variables; parameters and dimensions that are not in it have their first value.
-    pub env: BTreeMap<VarId, Lin>,
+    pub env: OrdMap<VarId, Lin>,
     /// Extents of arrays in scope.
-    pub extents: BTreeMap<VarId, Vec<Lin>>,
+    pub extents: OrdMap<VarId, Vec<Lin>>,
     /// Dimensions that are an extent of an argument which the wrapper has tested.
-    pub named_extents: BTreeSet<VarId>,
+    pub named_extents: OrdSet<VarId>,
     /// Arrays that nothing writes.
-    pub constant_arrays: BTreeSet<VarId>,
+    pub constant_arrays: OrdSet<VarId>,
     /// What is known of their elements.
     pub contents: Vec<Contents>,
     /// How many maps enclose this.
@@ -137,7 +136,7 @@ pub(crate) struct Context<'f> {
     /// How many conditions enclose this that the facts do not imply.
     pub vague: usize,
     /// Atoms that are one of several values.
-    pub cases: BTreeMap<AtomId, Vec<Case>>,
+    pub cases: OrdMap<AtomId, Vec<Case>>,
 }
 
 impl<'f> Context<'f> {
@@ -147,22 +146,22 @@ impl<'f> Context<'f> {
             vars,
             atoms: Atoms::default(),
             facts: Vec::new(),
-            env: BTreeMap::new(),
-            extents: BTreeMap::new(),
-            named_extents: BTreeSet::new(),
-            constant_arrays: BTreeSet::new(),
+            env: OrdMap::new(),
+            extents: OrdMap::new(),
+            named_extents: OrdSet::new(),
+            constant_arrays: OrdSet::new(),
             contents: Vec::new(),
             map_depth: 0,
             exact: false,
             loads_anyway: false,
             divisions_succeed: false,
             vague: 0,
-            cases: BTreeMap::new(),
+            cases: OrdMap::new(),
         }
     }
 
     /// Extents of all parameters but `except`, tested by the wrapper or not.
-    pub(crate) fn enter_params(&mut self, except: &BTreeSet<VarId>, by_wrapper: bool) {
+    pub(crate) fn enter_params(&mut self, except: &OrdSet<VarId>, by_wrapper: bool) {
         let vars = self.vars;
         let is_known = |id: &VarId, var: &Var| matches!(var.kind, VarKind::Param(_)) && !except.contains(id);
         let params: Vec<VarId> = vars.iter().filter(|(id, var)| is_known(id, var)).map(|(id, _)| id).collect();
@@ -383,8 +382,8 @@ impl<'f> Context<'f> {
 
     /// Distinguishes the cases of one atom of `extra`.
     fn refutes_by_cases(&self, extra: &[Lin], assumed: &Assumed, splits: usize, known: &mut Outcomes) -> bool {
-        let mut tried: BTreeSet<AtomId> = assumed.distinguished.keys().copied().collect();
-        let terms: BTreeSet<Term> = extra.iter().flat_map(|row| row.terms.iter().map(|(term, _)| *term)).collect();
+        let mut tried: OrdSet<AtomId> = assumed.distinguished.keys().copied().collect();
+        let terms: OrdSet<Term> = extra.iter().flat_map(|row| row.terms.iter().map(|(term, _)| *term)).collect();
         terms.into_iter().flat_map(Term::atoms).filter(|atom| tried.insert(*atom)).any(|atom| {
             let Some(cases) = self.cases.get(&atom) else {
                 return false;
@@ -397,7 +396,7 @@ impl<'f> Context<'f> {
     }
 
     /// That each of the terms lies in its range.
-    fn ranges(&self, terms: &BTreeSet<Term>) -> Vec<Lin> {
+    fn ranges(&self, terms: &OrdSet<Term>) -> Vec<Lin> {
         let mut rows = Vec::new();
         for &term in terms {
             if let Some(range) = self.atoms.term_range(term) {
@@ -410,19 +409,18 @@ impl<'f> Context<'f> {
 
     /// For each product of atoms that occurs: the linear facts about one factor times the others, where those are not
     /// negative.
-    fn products(&self, rows: &[&Lin]) -> BTreeSet<Lin> {
-        let terms: BTreeSet<Term> = rows.iter().flat_map(|row| row.terms.iter().map(|(term, _)| *term)).collect();
-        let (products, single): (BTreeSet<Term>, BTreeSet<Term>) =
-            terms.into_iter().partition(|term| term.degree() > 1);
+    fn products(&self, rows: &[&Lin]) -> OrdSet<Lin> {
+        let terms: OrdSet<Term> = rows.iter().flat_map(|row| row.terms.iter().map(|(term, _)| *term)).collect();
+        let (products, single): (OrdSet<Term>, OrdSet<Term>) = terms.into_iter().partition(|term| term.degree() > 1);
         let mut linear: Vec<Lin> = rows.iter().filter(|row| row.is_linear()).copied().cloned().collect();
         linear.extend(self.ranges(&single));
-        let factors: BTreeSet<AtomId> = products.iter().flat_map(|term| term.atoms()).collect();
+        let factors: OrdSet<AtomId> = products.iter().flat_map(|term| term.atoms()).collect();
         for &factor in &factors {
             linear.extend(Lin::atom(factor).offset(self.atoms.range(factor).lo.saturating_neg()));
         }
-        let not_negative: BTreeSet<AtomId> =
+        let not_negative: OrdSet<AtomId> =
             factors.into_iter().filter(|&factor| self.atom_not_negative(factor, &linear)).collect();
-        let mut made = BTreeSet::new();
+        let mut made = OrdSet::new();
         for term in &products {
             for (at, atom) in term.atoms().enumerate() {
                 let others = term.without(at);

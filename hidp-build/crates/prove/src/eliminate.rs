@@ -1,6 +1,6 @@
 //! Fourier–Motzkin elimination over the integers, with a budget.
 
-use std::collections::BTreeMap;
+use hidp_syntax::ordered::OrdMap;
 
 use super::linear::Lin;
 use super::solve::Columns;
@@ -30,7 +30,7 @@ type Origin = [u64; 3];
 /// A system of inequalities `row + constant >= 0`: the smallest constant for each row.
 #[derive(Default)]
 struct System {
-    rows: BTreeMap<Row, (i128, Origin)>,
+    rows: OrdMap<Row, (i128, Origin)>,
     /// How many columns are eliminated.
     eliminated: u32,
     contradiction: bool,

@@ -1,8 +1,7 @@
 //! Questions that other modules ask about expressions of a function.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::{Expr, ExprKind, Func, Place, StmtKind, VarId, VarKind};
+use hidp_syntax::ordered::OrdSet;
 
 use super::context::Context;
 use super::written;
@@ -13,7 +12,7 @@ pub struct Facts<'f> {
     func: &'f Func,
     context: Context<'f>,
     /// Scalars whose value changes, or that come to life more than once.
-    unstable: BTreeSet<VarId>,
+    unstable: OrdSet<VarId>,
 }
 
 impl<'f> Facts<'f> {
@@ -22,7 +21,7 @@ impl<'f> Facts<'f> {
         let mut context = Context::new(&func.vars);
         // Values of variables count as they are where an expression stands, so what a test taught is not used.
         context.map_depth = 1;
-        context.enter_params(&BTreeSet::new(), true);
+        context.enter_params(&OrdSet::new(), true);
         Facts { func, context, unstable: unstable_scalars(func) }
     }
 
@@ -72,7 +71,7 @@ impl<'f> Facts<'f> {
 }
 
 /// Every scalar that is assigned, except locals that the function's outermost block declares and at once initialises.
-fn unstable_scalars(func: &Func) -> BTreeSet<VarId> {
+fn unstable_scalars(func: &Func) -> OrdSet<VarId> {
     let mut assigned = written::scalars_with_repetition(&func.body);
     for pair in func.body.stmts.windows(2) {
         if let (StmtKind::Declare { var: declared, .. }, StmtKind::Assign { var, .. }) = (&pair[0].kind, &pair[1].kind)

@@ -3,9 +3,8 @@
 //! An atom is a *value*, not a variable: it never changes while facts about it are in use. Two atoms made from equal keys are
 //! the same atom, so equality of opaque terms is structural.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::VarId;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::Scalar;
 
 use super::term::{Term, Terms};
@@ -123,7 +122,7 @@ impl Interval {
 /// All atoms of a function.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Atoms {
-    ids: BTreeMap<AtomKey, AtomId>,
+    ids: OrdMap<AtomKey, AtomId>,
     entries: Vec<(AtomKey, Interval)>,
     fresh: u32,
 }

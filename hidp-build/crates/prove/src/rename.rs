@@ -1,6 +1,6 @@
 //! One instance of an access: everything that depends on the iteration gets values of its own.
 
-use std::collections::BTreeMap;
+use hidp_syntax::ordered::OrdMap;
 
 use crate::context::{Case, Context};
 use crate::linear::{AtomId, AtomKey, Lin};
@@ -10,7 +10,7 @@ pub(crate) struct Renamer {
     /// Opaque values made from here on vary.
     varying_from: AtomId,
     /// What was replaced by what.
-    values: BTreeMap<AtomId, Lin>,
+    values: OrdMap<AtomId, Lin>,
 }
 
 impl Renamer {

@@ -1,7 +1,7 @@
 //! Whether inequalities contradict each other: what is known of equal ones, else a search for a solution, else elimination.
 
+use hidp_syntax::ordered::OrdMap;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 use super::eliminate::has_contradiction;
 use super::linear::{AtomId, Interval, Lin};
@@ -16,7 +16,7 @@ thread_local! {
 /// pass asks again what it can rely on.
 #[derive(Default)]
 struct Known {
-    outcomes: BTreeMap<Vec<u8>, bool>,
+    outcomes: OrdMap<Vec<u8>, bool>,
     /// Of all keys.
     bytes: usize,
 }

@@ -3,14 +3,13 @@
 mod loops;
 mod operands;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::visit::walk_subexprs;
 use hidp_ir::par::{
     Block, Const, ConvertMode, Expr, ExprKind, Map, Place, PrimCall, Stmt, StmtKind, Var, VarId, VarKind,
 };
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 use super::context::{Context, Position};
 use super::linear::Lin;
@@ -82,9 +81,9 @@ pub(crate) struct Walker<'f, 'c> {
     pub cx: Context<'f>,
     client: &'c mut dyn Client,
     /// Arrays whose extents a swap may change.
-    pub unstable: BTreeSet<VarId>,
+    pub unstable: OrdSet<VarId>,
     /// Extents of locals as the client left them.
-    pub shapes: BTreeMap<VarId, Vec<Expr>>,
+    pub shapes: OrdMap<VarId, Vec<Expr>>,
     /// How many conditions, loops and possible exits lie between the innermost map (or the function) and this place.
     conditions: usize,
     /// Not 0 while statements are tried that the client must not see.
@@ -109,7 +108,7 @@ impl<'f, 'c> Walker<'f, 'c> {
         vars: &'f Arena<VarId, Var>,
         body: &Block,
         client: &'c mut dyn Client,
-        unstable: BTreeSet<VarId>,
+        unstable: OrdSet<VarId>,
         start: Start,
     ) -> Self {
         let mut cx = Context::new(vars);
@@ -125,12 +124,12 @@ impl<'f, 'c> Walker<'f, 'c> {
             .filter(|(id, var)| var.kind == VarKind::Param(Direction::Input) && !written.contains(id))
             .map(|(id, _)| id)
             .collect();
-        Walker { cx, client, unstable, shapes: BTreeMap::new(), conditions: 0, dry: 0, choices: Vec::new() }
+        Walker { cx, client, unstable, shapes: OrdMap::new(), conditions: 0, dry: 0, choices: Vec::new() }
     }
 
     /// Goes on from what is known in `cx`, in which no array is swapped.
     pub(crate) fn within(cx: Context<'f>, client: &'c mut dyn Client) -> Self {
-        let (unstable, shapes) = (BTreeSet::new(), BTreeMap::new());
+        let (unstable, shapes) = (OrdSet::new(), OrdMap::new());
         Walker { cx, client, unstable, shapes, conditions: 0, dry: 0, choices: Vec::new() }
     }
 
@@ -150,7 +149,7 @@ impl<'f, 'c> Walker<'f, 'c> {
         self.conditions > 0
     }
 
-    fn havoc(&mut self, vars: &BTreeSet<VarId>) {
+    fn havoc(&mut self, vars: &OrdSet<VarId>) {
         for &var in vars {
             self.cx.havoc(var);
         }
@@ -286,16 +285,16 @@ impl<'f, 'c> Walker<'f, 'c> {
     }
 
     /// What follows runs only if the condition had this truth value, on the values from before its branches.
-    fn keep_after(&mut self, cond: &Expr, truth: bool, before: BTreeMap<VarId, Lin>) {
+    fn keep_after(&mut self, cond: &Expr, truth: bool, before: OrdMap<VarId, Lin>) {
         let after = std::mem::replace(&mut self.cx.env, before);
         self.cx.vague += usize::from(!self.cx.assume(cond, truth));
         self.cx.env = after;
     }
 
     /// Variables that the two branches leave with different values become unknown.
-    fn merge(&mut self, other: &BTreeMap<VarId, Lin>) {
+    fn merge(&mut self, other: &OrdMap<VarId, Lin>) {
         let both = self.cx.env.keys().chain(other.keys()).copied();
-        let changed: BTreeSet<VarId> = both.filter(|var| self.cx.env.get(var) != other.get(var)).collect();
+        let changed: OrdSet<VarId> = both.filter(|var| self.cx.env.get(var) != other.get(var)).collect();
         self.havoc(&changed);
     }
 }
@@ -340,7 +339,7 @@ pub(crate) fn walk(
     body: &mut Block,
     client: &mut dyn Client,
     start: Start,
-) -> BTreeMap<VarId, Vec<Expr>> {
+) -> OrdMap<VarId, Vec<Expr>> {
     let unstable = unstable_arrays(vars, body, start);
     let mut copy = std::mem::take(body);
     let mut walker = Walker::new(vars, &copy, client, unstable, start);
@@ -350,8 +349,8 @@ pub(crate) fn walk(
     shapes
 }
 
-fn unstable_arrays(vars: &Arena<VarId, Var>, body: &Block, start: Start) -> BTreeSet<VarId> {
-    let mut unstable = BTreeSet::new();
+fn unstable_arrays(vars: &Arena<VarId, Var>, body: &Block, start: Start) -> OrdSet<VarId> {
+    let mut unstable = OrdSet::new();
     if !written::swaps(body) {
         return unstable;
     }

@@ -1,9 +1,8 @@
 //! What a block may assign, and how it may be left.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::visit::child_blocks;
 use hidp_ir::par::{Block, CallArg, Map, PrimCall, Stmt, StmtKind, Target, VarId};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::prim::Prim;
 
 /// Shows `visit` every statement of `block`, inner ones too.
@@ -17,7 +16,7 @@ fn each(block: &Block, visit: &mut dyn FnMut(&Stmt)) {
 }
 
 /// Scalars that `block` may assign.
-pub(crate) fn scalars(block: &Block) -> BTreeSet<VarId> {
+pub(crate) fn scalars(block: &Block) -> OrdSet<VarId> {
     scalars_with_repetition(block).into_iter().collect()
 }
 
@@ -29,7 +28,7 @@ pub(crate) fn scalars_with_repetition(block: &Block) -> Vec<VarId> {
 }
 
 /// Scalars that a map may assign, its folds included.
-pub(crate) fn scalars_of_map(map: &Map) -> BTreeSet<VarId> {
+pub(crate) fn scalars_of_map(map: &Map) -> OrdSet<VarId> {
     let mut found = scalars(&map.body);
     found.extend(map.folds.iter().filter_map(|fold| scalar_target(&fold.target)));
     found
@@ -71,13 +70,13 @@ fn scalars_of(stmt: &Stmt, found: &mut Vec<VarId>) {
 }
 
 /// Arrays that `block` may write or exchange. Every array that is passed to a function counts.
-pub(crate) fn arrays(block: &Block) -> BTreeSet<VarId> {
-    let mut found = BTreeSet::new();
+pub(crate) fn arrays(block: &Block) -> OrdSet<VarId> {
+    let mut found = OrdSet::new();
     each(block, &mut |stmt| arrays_of(stmt, &mut found));
     found
 }
 
-fn arrays_of(stmt: &Stmt, found: &mut BTreeSet<VarId>) {
+fn arrays_of(stmt: &Stmt, found: &mut OrdSet<VarId>) {
     match &stmt.kind {
         StmtKind::Store { place, .. } | StmtKind::Atomic { place, .. } => {
             found.insert(place.array);

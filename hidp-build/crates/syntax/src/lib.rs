@@ -4,6 +4,7 @@
 //! A part of `hidp-build`, which is what build scripts use. Its interface is internal: no version promises anything of it.
 
 pub mod index;
+pub mod ordered;
 pub mod source;
 
 pub mod diag;

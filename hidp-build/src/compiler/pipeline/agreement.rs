@@ -1,12 +1,11 @@
 //! Codelets are compared with their functions in every build.
 
-use std::collections::BTreeSet;
-
 use super::defect;
 use hidp_ir::par::agree::{Agreement, BUILD, Difference, agree};
 use hidp_ir::par::interp::{Arg, Value};
 use hidp_ir::par::{Codelet, Program, Spectrum};
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
+use hidp_syntax::ordered::OrdSet;
 
 /// Elements of an input that a message shows.
 const SHOWN: usize = 12;
@@ -14,7 +13,7 @@ const SHOWN: usize = 12;
 /// Reports codelets that differ from their functions, and those that could not be compared.
 pub fn compare(program: &Program, sink: &mut Sink) {
     let mut steps = BUILD;
-    let mut seen = BTreeSet::new();
+    let mut seen = OrdSet::new();
     for spectrum in &program.spectra {
         let name = &program.funcs[spectrum.meaning].name;
         // Codelets that keep the order are compared where the function does, others once.

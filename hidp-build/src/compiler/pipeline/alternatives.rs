@@ -1,7 +1,5 @@
 //! Plans of the other forms of an entry, which its codelets make.
 
-use std::collections::BTreeMap;
-
 use super::{Options, PipelineInput};
 use hidp_ir::imp;
 use hidp_ir::par::{Alternative, FaultKind, FuncId, Program, Setting};
@@ -11,6 +9,7 @@ use hidp_plan::{
     explore, explore_device, form_of, loops, native_name, pinned, promise, shown,
 };
 use hidp_syntax::ast::Level;
+use hidp_syntax::ordered::OrdMap;
 
 /// All plans of an entry for the processor, and when which of its other forms runs.
 pub struct OnProcessors {
@@ -77,7 +76,7 @@ pub(super) fn classes_of<'a>(
     entry: &imp::Entry,
     all: impl Iterator<Item = &'a (FuncId, Vec<Plan>)>,
 ) -> Vec<u32> {
-    let forms: BTreeMap<&str, FuncId> =
+    let forms: OrdMap<&str, FuncId> =
         all.flat_map(|(form, plans)| plans.iter().map(|plan| (plan.name.as_str(), *form))).collect();
     let of = |unit: &imp::Unit| {
         let func = *forms.get(unit.plan.as_str()).expect("a unit has the name of the plan that it was lowered from");

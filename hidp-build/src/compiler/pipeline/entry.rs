@@ -1,7 +1,5 @@
 //! An entry: its plans, its versions as lowered, and the versions that a defect leaves out.
 
-use std::collections::BTreeMap;
-
 use hidp_emit::rust::EntryInfo;
 use hidp_ir::imp;
 use hidp_ir::par::{FuncId, Program};
@@ -9,6 +7,7 @@ use hidp_lower::{Defect, lower, lower_also, lower_device};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{Dispatch, Models, Plan, Record, add_device_rules, check_directives, check_pins, dispatch, explore};
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::FileId;
 
 use super::{PipelineInput, alternatives, defect, stamp, stem_of, symbol};
@@ -119,9 +118,9 @@ fn of_entry(all: Vec<(FuncId, Vec<Plan>)>, func: FuncId) -> Vec<Plan> {
 }
 
 /// The entries of each file, lowered.
-pub(super) fn lower_all(input: &PipelineInput, program: &Program, sink: &mut Sink) -> BTreeMap<FileId, Vec<Lowered>> {
+pub(super) fn lower_all(input: &PipelineInput, program: &Program, sink: &mut Sink) -> OrdMap<FileId, Vec<Lowered>> {
     let model = Model::cpu();
-    let mut files: BTreeMap<FileId, Vec<Lowered>> = BTreeMap::new();
+    let mut files: OrdMap<FileId, Vec<Lowered>> = OrdMap::new();
     let models = Models { cpu: &model, device: &DeviceModel::cuda() };
     check_pins(program, &input.sources, &input.options.pins, models, sink);
     check_directives(program, models, sink);

@@ -1,7 +1,6 @@
 //! The stamp of tuning records: a hash of what an entry is compiled to for a target, and of the headers that this includes. So records
 //! survive what changes no code, and none survives what does.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use super::PipelineInput;
@@ -9,6 +8,7 @@ use hidp_emit::stamp;
 use hidp_ir::imp;
 use hidp_ir::par::Program;
 use hidp_plan::stable_hash;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 /// The stamp of an entry's versions for a target; nothing if there are none.
 pub(super) fn of(input: &PipelineInput, program: &Program, entry: &imp::Entry, target: imp::UnitTarget) -> String {
@@ -19,7 +19,7 @@ pub(super) fn of(input: &PipelineInput, program: &Program, entry: &imp::Entry, t
 
 /// Headers by the names that generated code includes them by, with all that they include.
 #[derive(Clone, Debug, Default)]
-pub struct Headers(BTreeMap<String, Header>);
+pub struct Headers(OrdMap<String, Header>);
 
 #[derive(Clone, Debug)]
 struct Header {
@@ -51,8 +51,8 @@ impl Headers {
         stable_hash(&stamped)
     }
     /// The known headers that a text includes, by way of others too. What is included under a condition counts.
-    fn reached(&self, text: &str) -> BTreeSet<String> {
-        let mut found = BTreeSet::new();
+    fn reached(&self, text: &str) -> OrdSet<String> {
+        let mut found = OrdSet::new();
         let mut open = self.included("", text);
         while let Some(name) = open.pop() {
             if let (false, Some(header)) = (found.contains(&name), self.0.get(&name)) {

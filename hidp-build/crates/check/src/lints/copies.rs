@@ -1,10 +1,10 @@
 //! The text of a map that reads what other iterations may write before it begins.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{Expr, ExprKind, Func, Map, Place, VarId, VarKind, same};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::{SourceMap, Span};
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -73,7 +73,7 @@ impl Copied {
     fn of(
         func: &Func,
         sources: &SourceMap,
-        inside: &BTreeSet<VarId>,
+        inside: &OrdSet<VarId>,
         copies: &[Copied],
         place: &Place,
     ) -> Option<Copied> {
@@ -121,7 +121,7 @@ fn size(func: &Func, extent: &Expr) -> Option<String> {
 }
 
 /// Whether an index has one value for all iterations, which needs no array.
-fn stays(index: &Expr, inside: &BTreeSet<VarId>) -> bool {
+fn stays(index: &Expr, inside: &OrdSet<VarId>) -> bool {
     let mut stays = true;
     visit::walk_subexprs(index, |node| {
         stays &= match &node.kind {
@@ -134,8 +134,8 @@ fn stays(index: &Expr, inside: &BTreeSet<VarId>) -> bool {
 }
 
 /// The iterators and scalars of a map and of what is in it.
-fn inside(map: &Map) -> BTreeSet<VarId> {
-    let mut inside: BTreeSet<VarId> = map.iters.iter().map(|iter| iter.var).collect();
+fn inside(map: &Map) -> OrdSet<VarId> {
+    let mut inside: OrdSet<VarId> = map.iters.iter().map(|iter| iter.var).collect();
     visit::walk_vars(&map.body, |var, role| {
         if matches!(role, Role::Declare | Role::Iterate) {
             inside.insert(var);

@@ -4,13 +4,12 @@
 //! map { i := [0:N); counts[bucket[i]] += 1; }
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::visit::{self, Role, Visitor, look};
 use hidp_ir::par::{
     Access, BinOp, Block, Expr, ExprKind, Func, Map, MathFn, Place, Stmt, StmtKind, VarId, VarKind, same,
 };
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::source::{SourceMap, Span};
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -19,7 +18,7 @@ use super::or_allow;
 
 /// Warns of updates that may be lost. `races` has found out which elements other iterations may touch.
 pub(super) fn lint(func: &Func, sources: &SourceMap, sink: &mut Sink) {
-    let mut lost = Lost { func, sources, sink, levels: BTreeMap::new(), maps: Vec::new(), data: from_data(func) };
+    let mut lost = Lost { func, sources, sink, levels: OrdMap::new(), maps: Vec::new(), data: from_data(func) };
     lost.block(&func.body);
 }
 
@@ -28,11 +27,11 @@ struct Lost<'a> {
     sources: &'a SourceMap,
     sink: &'a mut Sink,
     /// How many maps are around the declaration of a local array.
-    levels: BTreeMap<VarId, usize>,
+    levels: OrdMap<VarId, usize>,
     /// The maps around, outermost first, and their statements.
     maps: Vec<(Span, &'a Map)>,
     /// Scalars that differ from iteration to iteration as data say.
-    data: BTreeSet<VarId>,
+    data: OrdSet<VarId>,
 }
 
 impl<'a> Lost<'a> {
@@ -327,10 +326,10 @@ fn is_next_to(index: &Expr, iter: VarId) -> bool {
 }
 
 /// Scalars of maps that elements decide, directly or by others.
-fn from_data(func: &Func) -> BTreeSet<VarId> {
-    let mut data = BTreeSet::new();
+fn from_data(func: &Func) -> OrdSet<VarId> {
+    let mut data = OrdSet::new();
     loop {
-        let mut found = Found { data: &data, inside: false, new: BTreeSet::new() };
+        let mut found = Found { data: &data, inside: false, new: OrdSet::new() };
         found.visit_block(&func.body);
         let before = data.len();
         let new = found.new;
@@ -342,9 +341,9 @@ fn from_data(func: &Func) -> BTreeSet<VarId> {
 }
 
 struct Found<'a> {
-    data: &'a BTreeSet<VarId>,
+    data: &'a OrdSet<VarId>,
     inside: bool,
-    new: BTreeSet<VarId>,
+    new: OrdSet<VarId>,
 }
 
 impl Visitor for Found<'_> {

@@ -1,21 +1,20 @@
 //! Domains that begin below 0: their orders are proved as they are written, and then indices count from the first cell.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::visit;
 use hidp_ir::par::{Expr, System, VarId};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::Ty;
 
 use super::super::shape;
 
 /// The indices of the first element of each table.
-pub(super) type First = BTreeMap<VarId, Vec<i64>>;
+pub(super) type First = OrdMap<VarId, Vec<i64>>;
 
 /// Lets the indices of all tables count from their first element on.
 pub(super) fn at_zero(systems: &mut [System], first: &First) {
     for table in systems.iter_mut().flat_map(|system| &mut system.tables) {
         let own = first.get(&table.array).into_iter().flatten();
-        let moved: BTreeMap<VarId, i64> =
+        let moved: OrdMap<VarId, i64> =
             table.index.iter().map(|iter| iter.var).zip(own.copied()).filter(|(_, first)| *first != 0).collect();
         let span = table.span;
         let meant = |var: VarId| {

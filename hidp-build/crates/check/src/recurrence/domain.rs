@@ -1,11 +1,10 @@
 //! Domains: the ranges of indices, and the array that holds a cell for each of their points.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::{BinOp, ConvertMode, Expr, ExprKind, Iter, MathFn, UnOp, Var, VarId, VarKind};
 use hidp_syntax::ast;
 use hidp_syntax::diag::{Code, Diagnostic};
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::{Scalar, Ty};
 
 use super::super::cx::Cx;
@@ -61,7 +60,7 @@ impl Cx<'_> {
 
     /// The extents of the smallest array with an element for each point, and the index of its first element: 0, or a negative number.
     pub(super) fn extents(&mut self, indices: &[Iter]) -> Option<Vec<(Expr, i64)>> {
-        let mut known: BTreeMap<VarId, Extremes> = BTreeMap::new();
+        let mut known: OrdMap<VarId, Extremes> = OrdMap::new();
         let mut extents = Vec::new();
         for index in indices {
             let one = Expr::int(1, index.span);
@@ -120,7 +119,7 @@ fn is_bound(bound: &Expr) -> bool {
 }
 
 /// What an expression ranges over, given what the indices in it do. `None` where that is not known.
-fn extremes(expr: &Expr, known: &BTreeMap<VarId, Extremes>) -> Option<Extremes> {
+fn extremes(expr: &Expr, known: &OrdMap<VarId, Extremes>) -> Option<Extremes> {
     if !known.keys().any(|index| shape::mentions(expr, *index)) {
         return Some((expr.clone(), expr.clone()));
     }

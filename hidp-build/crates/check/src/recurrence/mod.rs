@@ -13,12 +13,11 @@ mod schedule;
 mod system;
 mod uses;
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::{self, FuncId};
 use hidp_syntax::ast::{self, Direction};
 use hidp_syntax::diag::Sink;
 use hidp_syntax::index::Id;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::{FileId, Span};
 
 use super::items::{Global, Globals, ParamSig};
@@ -58,7 +57,7 @@ pub(super) fn collect(globals: &mut Globals<'_>, items: &Items<'_>, written: usi
     let mut systems: Vec<Vec<usize>> = Vec::new();
     for (index, (_, item)) in items.iter().enumerate() {
         let members: Vec<usize> =
-            reach[index].iter().copied().chain([index]).collect::<BTreeSet<_>>().into_iter().collect();
+            reach[index].iter().copied().chain([index]).collect::<OrdSet<_>>().into_iter().collect();
         let system = systems.iter().position(|known| *known == members).unwrap_or_else(|| {
             systems.push(members);
             systems.len() - 1
@@ -92,8 +91,8 @@ fn signature(globals: &Globals<'_>, file: FileId, param: &ast::Param) -> ParamSi
 }
 
 /// For each recurrence, those that its body uses, and those that they use.
-fn reached(globals: &Globals<'_>, items: &Items<'_>) -> Vec<BTreeSet<usize>> {
-    let used = |(file, item): &(FileId, &ast::Recurrence)| -> BTreeSet<usize> {
+fn reached(globals: &Globals<'_>, items: &Items<'_>) -> Vec<OrdSet<usize>> {
+    let used = |(file, item): &(FileId, &ast::Recurrence)| -> OrdSet<usize> {
         let names = names::used(&item.body);
         let globals = names.iter().filter_map(|name| globals.lookup(*file, name));
         globals
@@ -103,9 +102,9 @@ fn reached(globals: &Globals<'_>, items: &Items<'_>) -> Vec<BTreeSet<usize>> {
             })
             .collect()
     };
-    let edges: Vec<BTreeSet<usize>> = items.iter().map(used).collect();
+    let edges: Vec<OrdSet<usize>> = items.iter().map(used).collect();
     let from = |start: usize| {
-        let mut seen = BTreeSet::new();
+        let mut seen = OrdSet::new();
         let mut work: Vec<usize> = edges[start].iter().copied().collect();
         while let Some(next) = work.pop() {
             if seen.insert(next) {
@@ -118,7 +117,7 @@ fn reached(globals: &Globals<'_>, items: &Items<'_>) -> Vec<BTreeSet<usize>> {
 }
 
 /// The members in groups that reach each other, those first that others use.
-fn components(members: &[usize], reach: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
+fn components(members: &[usize], reach: &[OrdSet<usize>]) -> Vec<Vec<usize>> {
     let mut left: Vec<usize> = members.to_vec();
     let mut groups = Vec::new();
     while !left.is_empty() {
@@ -145,7 +144,7 @@ mod tests {
     fn components_come_after_what_they_use() {
         // 0 and 2 use each other, 1 uses both, 3 uses itself.
         let sets: [&[usize]; 4] = [&[0, 2], &[0, 2], &[0, 2], &[3]];
-        let reach: Vec<BTreeSet<usize>> = sets.iter().map(|set| set.iter().copied().collect()).collect();
+        let reach: Vec<OrdSet<usize>> = sets.iter().map(|set| set.iter().copied().collect()).collect();
         assert_eq!(components(&[0, 1, 2], &reach), [vec![0, 2], vec![1]]);
         assert_eq!(components(&[3], &reach), [vec![3]]);
         assert_eq!(components(&[1, 2, 0], &reach), [vec![2, 0], vec![1]]);

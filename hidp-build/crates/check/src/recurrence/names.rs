@@ -1,11 +1,10 @@
 //! The names that a body uses as values or calls, before anything is known of them; without those that it declares itself.
 
-use std::collections::BTreeSet;
-
 use hidp_syntax::ast::{Arg, Block, Call, Expr, ExprKind, Range, Stmt, StmtKind, Subscript};
+use hidp_syntax::ordered::OrdSet;
 
 /// All names that might be recurrences.
-pub(super) fn used(body: &Block) -> BTreeSet<String> {
+pub(super) fn used(body: &Block) -> OrdSet<String> {
     let mut names = Names::default();
     names.block(body);
     names.found
@@ -13,7 +12,7 @@ pub(super) fn used(body: &Block) -> BTreeSet<String> {
 
 #[derive(Default)]
 struct Names {
-    found: BTreeSet<String>,
+    found: OrdSet<String>,
     /// What is declared so far, in blocks that are not closed yet.
     declared: Vec<String>,
 }

@@ -1,11 +1,10 @@
 //! `#pragma hidp schedule(i + j)`: an order of cells that the program asks for.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::{BinOp, ConvertMode, Expr, ExprKind, Iter, Nest, UnOp, VarId};
 use hidp_prove::order::Row;
 use hidp_syntax::ast::{self, DirectiveKind};
 use hidp_syntax::diag::{Code, Diagnostic};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 
 use super::super::cx::Cx;
@@ -78,7 +77,7 @@ impl Cx<'_> {
     pub(super) fn schedules(
         &mut self,
         tables: &[(VarId, &[Iter])],
-        known: &BTreeMap<VarId, Schedule>,
+        known: &OrdMap<VarId, Schedule>,
     ) -> Option<Vec<Schedule>> {
         let first = tables.iter().find_map(|(array, _)| known.get(array))?.clone();
         let names =

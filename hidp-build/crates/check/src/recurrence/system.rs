@@ -1,11 +1,10 @@
 //! From recurrences that belong together to the function that computes their tables.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::{self, Block, Iter, Order, Recur, System, Table, VarId, VarKind};
 use hidp_prove::order;
 use hidp_syntax::ast::{self, Direction};
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::source::Span;
 
 use super::super::cx::{BodyKind, Cx};
@@ -58,13 +57,13 @@ pub(super) fn check(
     params: &[ast::Param],
     sink: &mut Sink,
 ) -> Option<Checked> {
-    let members: BTreeSet<usize> = components.iter().flatten().copied().collect();
+    let members: OrdSet<usize> = components.iter().flatten().copied().collect();
     let (first, name) = members.first().map(|member| (items[*member].0, items[*member].1.name.clone()))?;
     let mut cx = Cx::new(globals, sink, first, BodyKind::Cell(None));
     let (mut inputs, dims) = cx.header(params);
     let mut contract = true;
-    let mut indices: BTreeMap<usize, Vec<Iter>> = BTreeMap::new();
-    let mut schedules: BTreeMap<VarId, Schedule> = BTreeMap::new();
+    let mut indices: OrdMap<usize, Vec<Iter>> = OrdMap::new();
+    let mut schedules: OrdMap<VarId, Schedule> = OrdMap::new();
     let mut first_of = First::new();
     for member in &members {
         let (file, item) = items[*member];
@@ -148,7 +147,7 @@ impl Cx<'_> {
     fn cell(&mut self, item: &ast::Recurrence) -> Block {
         let ty = self.globals.type_of(self.file, &item.ty.name);
         self.kind = BodyKind::Cell(ty);
-        self.assigned = Some(BTreeSet::new());
+        self.assigned = Some(OrdSet::new());
         self.push_scope();
         let known: Vec<VarId> = self.vars.ids().collect();
         for index in &item.index {
@@ -206,7 +205,7 @@ impl Cx<'_> {
     }
 
     /// The proof that the schedule that the program asks for is an order of the cells.
-    fn pinned(&mut self, system: &System, schedules: &BTreeMap<VarId, Schedule>) -> Option<Order> {
+    fn pinned(&mut self, system: &System, schedules: &OrdMap<VarId, Schedule>) -> Option<Order> {
         let tables: Vec<(VarId, &[Iter])> =
             system.tables.iter().map(|table| (table.array, table.index.as_slice())).collect();
         let own = self.schedules(&tables, schedules)?;

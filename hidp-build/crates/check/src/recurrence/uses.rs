@@ -1,10 +1,9 @@
 //! Uses of recurrences: the instance that a use means, and the cell of it.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::{self, CallArg, ConvertMode, Expr, ExprKind, SectionDim, StmtKind, VarId, VarKind, visit};
 use hidp_syntax::ast;
 use hidp_syntax::diag::{Code, Diagnostic, near};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -304,7 +303,7 @@ impl Cx<'_> {
         before: &mut Vec<par::Stmt>,
         span: Span,
     ) -> Option<Vec<VarId>> {
-        let mut meaning: BTreeMap<VarId, Expr> = BTreeMap::new();
+        let mut meaning: OrdMap<VarId, Expr> = OrdMap::new();
         for (param, arg) in func.params.iter().zip(args.iter_mut()) {
             if let CallArg::Value(value) = arg {
                 *value = self.stable(value.clone(), before);
@@ -340,7 +339,7 @@ impl Cx<'_> {
         func: &par::Func,
         dim: VarId,
         args: &[CallArg],
-        meaning: &BTreeMap<VarId, Expr>,
+        meaning: &OrdMap<VarId, Expr>,
         before: &mut Vec<par::Stmt>,
         span: Span,
     ) -> Option<Expr> {

@@ -1,11 +1,10 @@
 //! Loops that copy rows across an array: calls of the run time, which is told what each iteration copies.
 
-use std::collections::BTreeSet;
-
 use super::stmt::Printer;
 use super::text::Text;
 use hidp_ir::imp::visit::each_subexpr;
 use hidp_ir::imp::{Block, CopiedRow, Expr, ExprKind, Loop, Stmt, VarId};
+use hidp_syntax::ordered::OrdSet;
 
 impl Printer<'_> {
     /// A loop of kind `Across`.
@@ -36,8 +35,8 @@ impl Printer<'_> {
 
 /// The values that expressions depend on.
 fn needed(values: &[Stmt], read: &[&Expr]) -> Vec<Stmt> {
-    let mut names: BTreeSet<VarId> = BTreeSet::new();
-    let add = |expr: &Expr, names: &mut BTreeSet<VarId>| {
+    let mut names: OrdSet<VarId> = OrdSet::new();
+    let add = |expr: &Expr, names: &mut OrdSet<VarId>| {
         each_subexpr(expr, &mut |sub| {
             if let ExprKind::Var(var) = &sub.kind {
                 names.insert(*var);

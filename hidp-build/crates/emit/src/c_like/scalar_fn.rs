@@ -1,7 +1,5 @@
 //! Scalar functions: their prototypes, bodies and function objects.
 
-use std::collections::BTreeSet;
-
 use super::text::Text;
 use super::value::{self, Piece};
 use super::{literal, name};
@@ -12,6 +10,7 @@ use hidp_ir::par::{
     UnOp, VarId,
 };
 use hidp_syntax::index::Id;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::{SourceMap, Span};
 use hidp_syntax::ty::Ty;
 
@@ -23,8 +22,8 @@ pub fn definitions(
     program: &Program,
     sources: &SourceMap,
     entry: &Entry,
-    functions: &BTreeSet<ScalarFnId>,
-    functors: &BTreeSet<ScalarFnId>,
+    functions: &OrdSet<ScalarFnId>,
+    functors: &OrdSet<ScalarFnId>,
     out: &mut Text,
 ) {
     for &id in functions.iter().filter(|id| program.scalar_fns[**id].body.is_some()) {

@@ -1,7 +1,5 @@
 //! Uses of a function or an entry: which names must be declared, and how.
 
-use std::collections::BTreeSet;
-
 use super::wide::constant_divisor;
 use hidp_ir::imp::visit::{accessed, each_expr, each_stmt, overwritten};
 use hidp_ir::imp::{
@@ -11,6 +9,7 @@ use hidp_ir::imp::{
 use hidp_ir::par::visit::{Visitor, look};
 use hidp_ir::par::{self, FoldFn, Program, ScalarFnId};
 use hidp_syntax::index::Id;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::{StructId, Ty};
 
 /// How one function uses its variables.
@@ -18,14 +17,14 @@ use hidp_syntax::ty::{StructId, Ty};
 pub struct Usage {
     read: Vec<bool>,
     changed: Vec<bool>,
-    left: BTreeSet<u32>,
+    left: OrdSet<u32>,
 }
 
 impl Usage {
     /// Looks at a whole function.
     pub fn of(function: &Function) -> Usage {
         let count = function.vars.len();
-        let mut usage = Usage { read: vec![false; count], changed: vec![false; count], left: BTreeSet::new() };
+        let mut usage = Usage { read: vec![false; count], changed: vec![false; count], left: OrdSet::new() };
         each_stmt(&function.body, &mut |stmt| usage.stmt(stmt));
         each_expr(&function.body, &mut |expr| usage.expr(expr));
         usage
@@ -68,13 +67,13 @@ impl Usage {
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
     /// Struct types, with those of their fields.
-    pub structs: BTreeSet<StructId>,
+    pub structs: OrdSet<StructId>,
     /// Scalar functions, with those that they call.
-    pub functions: BTreeSet<ScalarFnId>,
+    pub functions: OrdSet<ScalarFnId>,
     /// Scalar functions that are passed to primitives.
-    pub functors: BTreeSet<ScalarFnId>,
+    pub functors: OrdSet<ScalarFnId>,
     /// Headers of primitives.
-    pub headers: BTreeSet<String>,
+    pub headers: OrdSet<String>,
 }
 
 impl Needs {

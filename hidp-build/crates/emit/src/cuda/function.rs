@@ -1,7 +1,5 @@
 //! Kernels and host functions.
 
-use std::collections::BTreeMap;
-
 use super::special::Cuda;
 use crate::c_like::group::level;
 use crate::c_like::prim::functor;
@@ -12,6 +10,7 @@ use crate::c_like::{Dialect, Scope, name, plan_comment};
 use hidp_ir::imp::visit::each_stmt;
 use hidp_ir::imp::{BlockCopy, Entry, Function, Grid, KernelId, Numbers, Stmt, Unit, VarId, VarKind};
 use hidp_ir::par::Program;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::{SourceMap, Span};
 
 /// All kernels of a version, as far as it launches them; `numbered` for the executor, which tells accesses apart by their numbers.
@@ -42,8 +41,8 @@ pub(super) fn kernels(
 }
 
 /// The number of dimensions that each kernel is launched over.
-fn dimensions(unit: &Unit) -> BTreeMap<KernelId, usize> {
-    let mut found = BTreeMap::new();
+fn dimensions(unit: &Unit) -> OrdMap<KernelId, usize> {
+    let mut found = OrdMap::new();
     each_stmt(&unit.host.body, &mut |stmt| {
         if let Stmt::LaunchGrid { kernel, extents, .. } = stmt {
             found.insert(*kernel, extents.len());

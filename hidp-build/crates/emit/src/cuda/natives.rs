@@ -1,19 +1,18 @@
 //! What CUDA uses of C++ headers.
 
-use std::collections::BTreeSet;
-
 use crate::c_like::name;
 use crate::c_like::text::Text;
 use crate::c_like::uses::Needs;
 use hidp_ir::imp::{Entry, UnitTarget};
 use hidp_ir::par::{Program, ScalarFnId};
 use hidp_syntax::index::Id;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::StructId;
 
 /// A file that compiles if the headers do, and kernels may use of them what those of the entries use. None if they use nothing.
 pub fn natives<'a>(program: &Program, entries: impl Iterator<Item = &'a Entry>, headers: &[String]) -> Option<String> {
-    let mut functions: BTreeSet<ScalarFnId> = BTreeSet::new();
-    let mut structs: BTreeSet<StructId> = BTreeSet::new();
+    let mut functions: OrdSet<ScalarFnId> = OrdSet::new();
+    let mut structs: OrdSet<StructId> = OrdSet::new();
     for entry in entries.filter(|entry| entry.units_for(UnitTarget::Device).next().is_some()) {
         let needs = Needs::of(program, entry, UnitTarget::Device);
         functions.extend(needs.functions.iter().filter(|id| program.scalar_fns[**id].body.is_none()));

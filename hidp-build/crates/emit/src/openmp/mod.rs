@@ -6,13 +6,12 @@
 mod function;
 mod special;
 
-use std::collections::BTreeSet;
-
 use crate::c_like::text::Text;
 use crate::c_like::uses::Needs;
 use crate::c_like::{name, scalar_fn, structs};
 use hidp_ir::imp;
 use hidp_ir::par::Program;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::SourceMap;
 
 /// Flags without which the generated code does not mean what it should (or is slow), for GCC and Clang. A build adds
@@ -73,13 +72,13 @@ pub fn module(program: &Program, sources: &SourceMap, stem: &str, entries: &[imp
 
 fn includes(needs: &[Needs], options: &Options, out: &mut Text) {
     out.line("#include <hidp/core.hpp>");
-    let headers: BTreeSet<&String> = needs.iter().flat_map(|needs| &needs.headers).collect();
+    let headers: OrdSet<&String> = needs.iter().flat_map(|needs| &needs.headers).collect();
     headers.iter().for_each(|header| out.line(format!("#include <hidp/{header}>")));
     options.native_headers.iter().for_each(|header| out.line(format!("#include \"{header}\"")));
 }
 
 fn struct_types(program: &Program, needs: &[Needs], out: &mut Text) {
-    let types: BTreeSet<_> = needs.iter().flat_map(|needs| needs.structs.iter().copied()).collect();
+    let types: OrdSet<_> = needs.iter().flat_map(|needs| needs.structs.iter().copied()).collect();
     if types.is_empty() {
         return;
     }

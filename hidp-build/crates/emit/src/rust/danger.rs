@@ -1,23 +1,22 @@
 //! What makes a wrapper `unsafe`.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::visit::{Visitor, look};
 use hidp_ir::par::{Expr, ExprKind, FoldFn, FoldOp, FuncId, PrimCall, Program, ScalarFnId, Stmt, StmtKind};
+use hidp_syntax::ordered::OrdSet;
 
 /// What the caller of an entry must answer for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Danger {
     /// Functions under `unchecked` that it runs.
-    pub(super) unchecked: BTreeSet<String>,
+    pub(super) unchecked: OrdSet<String>,
     /// Native functions that it calls.
-    pub(super) natives: BTreeSet<String>,
+    pub(super) natives: OrdSet<String>,
 }
 
 impl Danger {
     /// What `func`, its other forms and all that they call do.
     pub(super) fn of(program: &Program, func: FuncId) -> Self {
-        let mut walk = Walk { program, danger: Danger::default(), funcs: BTreeSet::new(), scalars: BTreeSet::new() };
+        let mut walk = Walk { program, danger: Danger::default(), funcs: OrdSet::new(), scalars: OrdSet::new() };
         walk.func(func);
         program.alternatives_of(func).for_each(|other| walk.func(other.func));
         walk.danger
@@ -30,8 +29,8 @@ impl Danger {
 struct Walk<'a> {
     program: &'a Program,
     danger: Danger,
-    funcs: BTreeSet<FuncId>,
-    scalars: BTreeSet<ScalarFnId>,
+    funcs: OrdSet<FuncId>,
+    scalars: OrdSet<ScalarFnId>,
 }
 
 impl Walk<'_> {

@@ -1,11 +1,10 @@
 //! Documentation of wrappers.
 
-use std::collections::BTreeMap;
-
 use super::danger::Danger;
 use super::signature::{Parameter, Passing, Signature};
 use hidp_ir::imp::Site;
 use hidp_ir::par::FaultKind;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::SourceMap;
 
 /// The comment above the function, its parameters, results and faults, as Markdown.
@@ -53,7 +52,7 @@ fn parameters(signature: &Signature, lines: &mut Vec<String>) {
 fn errors(sources: &SourceMap, sites: &[&Site], lines: &mut Vec<String>) {
     lines.push(String::new());
     lines.push("# Errors".into());
-    let mut kinds: BTreeMap<FaultKind, Vec<String>> = BTreeMap::new();
+    let mut kinds: OrdMap<FaultKind, Vec<String>> = OrdMap::new();
     for site in sites {
         let position = sources.position(site.span);
         let text = snippet(sources, site);

@@ -1,7 +1,5 @@
 //! What is generated for programs built by hand.
 
-use std::collections::BTreeMap;
-
 use super::*;
 use hidp_ir::imp::UnitTarget::{Cpu, Device};
 use hidp_ir::par::{
@@ -12,6 +10,7 @@ use hidp_plan::target::{Stage, Tunable};
 use hidp_plan::{Bound, Bounds, Condition, Measure, MeasureOf, Parts, Record, Rule, VersionsSet};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::{Arena, Id};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, StructId, Ty};
 
@@ -119,7 +118,7 @@ impl Fixture {
         let mut program = self.program.clone();
         let func = program.funcs.push(self.func.clone());
         program.entries.push(func);
-        let stems = BTreeMap::from([(self.file, "spmv".to_owned())]);
+        let stems = OrdMap::from([(self.file, "spmv".to_owned())]);
         let options = Options { isas: &[Isa::V4, Isa::V2], vouched, stems: &stems };
         module(
             &program,
@@ -222,7 +221,7 @@ fn tables_say_which_version_runs_when() {
             threads: 4,
         }],
     };
-    let stems = BTreeMap::from([(fixture.file, "spmv".to_owned())]);
+    let stems = OrdMap::from([(fixture.file, "spmv".to_owned())]);
     let options = Options { isas: &[Isa::Base], vouched: false, stems: &stems };
     let info = EntryInfo { func, entry: &entry, dispatch: &dispatch };
     let text = module(&program, &fixture.sources, "spmv", &[info], &options);
@@ -293,7 +292,7 @@ fn structs_of_other_files_are_used_from_there() {
     let entry = fixture.entry();
     let mut program = fixture.program.clone();
     let func = program.funcs.push(fixture.func.clone());
-    let stems = BTreeMap::from([(fixture.file, "spmv".to_owned()), (other, "ops".to_owned())]);
+    let stems = OrdMap::from([(fixture.file, "spmv".to_owned()), (other, "ops".to_owned())]);
     let options = Options { isas: &[Isa::Base], vouched: false, stems: &stems };
     let spmv = module(
         &program,

@@ -1,10 +1,9 @@
 //! Strides of a nest's accesses along the iterators that processors vectorise.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::visit::{self, Role, Visitor, look};
 use hidp_ir::par::{Access, Func, Map, Place, Program, VarId, text};
 use hidp_plan::{Stride, coefficient, stride_of};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::SourceMap;
 
 /// Accesses of one nest that are written alike.
@@ -34,7 +33,7 @@ struct Search<'a> {
     program: &'a Program,
     func: &'a Func,
     /// The last iterators of the maps around, outermost first, and what differs between their iterations.
-    around: Vec<(VarId, BTreeSet<VarId>)>,
+    around: Vec<(VarId, OrdSet<VarId>)>,
     found: Vec<AccessFacts>,
 }
 
@@ -70,7 +69,7 @@ impl Visitor for Search<'_> {
 }
 
 impl Search<'_> {
-    fn stride(&self, place: &Place, along: VarId, varying: &BTreeSet<VarId>) -> String {
+    fn stride(&self, place: &Place, along: VarId, varying: &OrdSet<VarId>) -> String {
         match stride_of(place, along, varying) {
             Stride::Invariant => "one element".to_owned(),
             Stride::Unit => "next to each other".to_owned(),
@@ -80,7 +79,7 @@ impl Search<'_> {
     }
 
     /// `2 * C`: elements between what two iterations after each other mean.
-    fn distance(&self, place: &Place, along: VarId, varying: &BTreeSet<VarId>) -> String {
+    fn distance(&self, place: &Place, along: VarId, varying: &OrdSet<VarId>) -> String {
         let shape = &self.func.vars[place.array].shape;
         let factors = place.index.iter().map(|index| coefficient(index, along, varying).unwrap_or(0));
         let mut terms = Vec::new();

@@ -1,11 +1,10 @@
 //! Recurrences that an entry uses: their domains, the order of their cells, and how they are computed.
 
-use std::collections::BTreeMap;
-
 use hidp_build::compiler::pipeline::{PipelineInput, front};
 use hidp_ir::par::{Func, Iter, Program, Steps, System, Table, row_text, text, visit};
 use hidp_pass::recurrences::{self, Fate, Made, Wants};
 use hidp_syntax::diag::Sink;
+use hidp_syntax::ordered::OrdMap;
 
 /// What passes made of the uses in a program.
 pub(super) struct Recurrences {
@@ -25,7 +24,7 @@ impl Recurrences {
     /// The ways that are taken, as a file that pins them has them; none of those of which uses have different ones.
     pub(super) fn pin(&self, entry: &str) -> Vec<String> {
         let Some(program) = &self.program else { return Vec::new() };
-        let mut taken: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
+        let mut taken: OrdMap<String, Vec<Vec<String>>> = OrdMap::new();
         for made in self.of_entry(program, entry) {
             let func = &program.funcs[made.tables];
             let Some(system) = func.recur.as_ref().and_then(|recur| recur.systems.get(made.system)) else { continue };

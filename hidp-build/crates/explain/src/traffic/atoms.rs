@@ -1,6 +1,6 @@
 //! Atoms: the unknowns of polynomials, with their known divisors and ranges.
 
-use std::collections::{BTreeMap, BTreeSet};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 use super::claim::gcd;
 use super::poly::{Atom, Poly};
@@ -78,7 +78,7 @@ impl Range {
 pub(super) struct Atoms {
     names: Vec<String>,
     facts: Vec<Facts>,
-    keys: BTreeMap<String, Atom>,
+    keys: OrdMap<String, Atom>,
 }
 
 impl Atoms {
@@ -138,8 +138,8 @@ impl Atoms {
     }
 
     /// What may be left of so many times a value when it is divided by a unit.
-    pub(super) fn rests(&self, poly: &Poly, times: i64, unit: i64) -> BTreeSet<i64> {
-        let mut found = BTreeSet::from([0]);
+    pub(super) fn rests(&self, poly: &Poly, times: i64, unit: i64) -> OrdSet<i64> {
+        let mut found = OrdSet::from([0]);
         for (factors, own) in poly.terms() {
             let own = own.wrapping_mul(times);
             let values: Vec<i64> = match self.few(factors, unit) {

@@ -1,6 +1,6 @@
 //! What the model claims of an access, or the reason why it does not.
 
-use std::collections::BTreeMap;
+use hidp_syntax::ordered::OrdMap;
 
 use super::atoms::Atoms;
 use super::poly::Poly;
@@ -136,7 +136,7 @@ fn wherever(mut begins: impl Iterator<Item = i64>, cost: impl Fn(i64) -> u32) ->
     if begins.any(|begin| cost(begin) != first) { Err(Reason::Begin) } else { Ok(first) }
 }
 
-type Origins = BTreeMap<Poly, Vec<i64>>;
+type Origins = OrdMap<Poly, Vec<i64>>;
 
 /// Bytes that places begin at, in order, by what is not known of them.
 fn by_origin(places: &[Poly], bytes: Bytes) -> Origins {

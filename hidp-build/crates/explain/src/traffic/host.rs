@@ -1,7 +1,5 @@
 //! The host's side of launches: the values of kernel parameters, and the number of items.
 
-use std::collections::BTreeMap;
-
 use super::atoms::{Atoms, Facts, Range};
 use super::lanes::Value;
 use super::poly::Poly;
@@ -10,6 +8,7 @@ use hidp_ir::imp::{Block, Grid, KernelId, Level, Stmt, Unit, VarId, VarKind, vis
 use hidp_ir::par::Program;
 use hidp_plan::target::DeviceModel;
 use hidp_syntax::index::Id as _;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::Ty;
 
 /// What is known of the launches of a kernel.
@@ -31,7 +30,7 @@ pub(super) fn launches(
     unit: &Unit,
     model: &DeviceModel,
     sizes: &[i64],
-) -> BTreeMap<KernelId, Launched> {
+) -> OrdMap<KernelId, Launched> {
     let mut walk = Walk::new(program, ("host", &unit.host), Grid::new(Level::Thread, 32), model, Atoms::default());
     // Readers look for positions first.
     for name in POSITIONS {
@@ -45,7 +44,7 @@ pub(super) fn launches(
         let dimension = walk.atoms.atom(&format!("dimension {}", param.index()), &var.name, facts);
         walk.set(param, Value::uniform(dimension));
     }
-    let mut found = BTreeMap::new();
+    let mut found = OrdMap::new();
     in_block(&mut walk, &unit.host.body, &mut found);
     for launched in found.values_mut() {
         launched.atoms = walk.atoms.clone();
@@ -53,7 +52,7 @@ pub(super) fn launches(
     found
 }
 
-fn in_block(walk: &mut Walk<'_>, block: &Block, found: &mut BTreeMap<KernelId, Launched>) {
+fn in_block(walk: &mut Walk<'_>, block: &Block, found: &mut OrdMap<KernelId, Launched>) {
     for stmt in &block.stmts {
         match stmt {
             Stmt::LaunchGrid { kernel, args, extents, most } => {

@@ -1,6 +1,6 @@
 //! Polynomials with integer coefficients over atoms: values that a compiler does not know, but that are the same wherever they stand.
 
-use std::collections::BTreeMap;
+use hidp_syntax::ordered::OrdMap;
 
 /// Terms at most; what has more is an atom of its own.
 const MOST_TERMS: usize = 64;
@@ -10,7 +10,7 @@ pub(super) type Atom = u32;
 
 /// A sum of products of atoms: factors in order, and how often.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Poly(BTreeMap<Vec<Atom>, i64>);
+pub(super) struct Poly(OrdMap<Vec<Atom>, i64>);
 
 impl Poly {
     pub(super) fn constant(value: i64) -> Poly {
@@ -18,12 +18,12 @@ impl Poly {
     }
 
     pub(super) fn atom(atom: Atom) -> Poly {
-        Poly(BTreeMap::from([(vec![atom], 1)]))
+        Poly(OrdMap::from([(vec![atom], 1)]))
     }
 
     /// The product of these atoms.
     pub(super) fn term(factors: &[Atom]) -> Poly {
-        Poly(BTreeMap::from([(factors.to_vec(), 1)]))
+        Poly(OrdMap::from([(factors.to_vec(), 1)]))
     }
 
     /// The value, if it is known.
@@ -80,7 +80,7 @@ impl Poly {
             for (right, more) in &other.0 {
                 let mut factors = [left.as_slice(), right.as_slice()].concat();
                 factors.sort_unstable();
-                let term = Poly(BTreeMap::from([(factors, times.wrapping_mul(*more))]));
+                let term = Poly(OrdMap::from([(factors, times.wrapping_mul(*more))]));
                 product = product.plus(&term);
             }
         }

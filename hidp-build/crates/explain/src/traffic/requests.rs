@@ -1,6 +1,6 @@
 //! Costs of the accesses of a warp: sectors of global memory, turns of the banks of shared memory.
 
-use std::collections::{BTreeMap, BTreeSet};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 use super::atoms::Atoms;
 use super::lanes::LANES;
@@ -11,7 +11,7 @@ use super::{BANK_BYTES, BANKS, Pattern, SECTOR};
 pub(super) fn pattern(places: &[Poly], atoms: &Atoms) -> Pattern {
     let [first, rest @ ..] = places else { return Pattern::OneLane };
     let Some(second) = rest.first() else { return Pattern::OneLane };
-    let steps: BTreeSet<Poly> = places.windows(2).map(|pair| pair[1].minus(&pair[0])).collect();
+    let steps: OrdSet<Poly> = places.windows(2).map(|pair| pair[1].minus(&pair[0])).collect();
     if steps.len() > 1 {
         return runs(places);
     }
@@ -34,8 +34,8 @@ fn runs(places: &[Poly]) -> Pattern {
 }
 
 /// Bytes that each place begins at, by what is not known of it.
-fn by_origin(places: &[Poly], size: u32, offset: u32) -> BTreeMap<Poly, BTreeSet<i64>> {
-    let mut found: BTreeMap<Poly, BTreeSet<i64>> = BTreeMap::new();
+fn by_origin(places: &[Poly], size: u32, offset: u32) -> OrdMap<Poly, OrdSet<i64>> {
+    let mut found: OrdMap<Poly, OrdSet<i64>> = OrdMap::new();
     for place in places {
         let (known, rest) = place.split();
         found.entry(rest).or_default().insert(known * i64::from(size) + i64::from(offset));
@@ -47,14 +47,14 @@ fn by_origin(places: &[Poly], size: u32, offset: u32) -> BTreeMap<Poly, BTreeSet
 /// a multiple of a sector, and places that differ in it as being in different sectors.
 pub(super) fn sectors(places: &[Poly], size: u32, (offset, width): (u32, u32)) -> (u32, u32) {
     let origins = by_origin(places, size, offset);
-    let touched = |bytes: &BTreeSet<i64>| {
+    let touched = |bytes: &OrdSet<i64>| {
         let spans = bytes.iter().flat_map(|first| {
             let last = first + i64::from(width.max(1)) - 1;
             first.div_euclid(SECTOR.into())..=last.div_euclid(SECTOR.into())
         });
-        spans.collect::<BTreeSet<i64>>().len() as u32
+        spans.collect::<OrdSet<i64>>().len() as u32
     };
-    let distinct: usize = origins.values().map(BTreeSet::len).sum();
+    let distinct: usize = origins.values().map(OrdSet::len).sum();
     (origins.values().map(touched).sum(), (distinct as u32 * width).div_ceil(SECTOR).max(1))
 }
 
@@ -67,7 +67,7 @@ pub(super) fn turns(lanes: &[usize], places: &[Poly], size: u32, (offset, width)
     let parts = numbered.chunk_by(|(part, _), (next, _)| part == next);
     let needed = parts.map(|part| {
         let part: Vec<Poly> = part.iter().map(|(_, place)| (*place).clone()).collect();
-        let mut banks: BTreeMap<i64, BTreeSet<(Poly, i64)>> = BTreeMap::new();
+        let mut banks: OrdMap<i64, OrdSet<(Poly, i64)>> = OrdMap::new();
         for (rest, bytes) in by_origin(&part, size, offset) {
             for first in bytes {
                 for word in 0..i64::from(words) {
@@ -76,7 +76,7 @@ pub(super) fn turns(lanes: &[usize], places: &[Poly], size: u32, (offset, width)
                 }
             }
         }
-        (banks.values().map(BTreeSet::len).max().unwrap_or(0) as u32, words.div_ceil(BANKS))
+        (banks.values().map(OrdSet::len).max().unwrap_or(0) as u32, words.div_ceil(BANKS))
     });
     needed.fold((0, 0), |(turns, least), (more, at_least)| (turns + more, least + at_least))
 }

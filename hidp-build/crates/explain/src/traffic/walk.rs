@@ -1,7 +1,5 @@
 //! Follows the lanes of a warp through a kernel.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::atoms::{Atoms, Facts, Range};
 use super::claim::{self, Bytes, Reason};
 use super::host::Launched;
@@ -15,6 +13,7 @@ use hidp_ir::imp::{
 use hidp_ir::par::Program;
 use hidp_plan::target::DeviceModel;
 use hidp_syntax::index::Id as _;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 /// The accesses of a kernel to memory that several lanes see, as it is launched.
 pub(super) fn accesses(
@@ -26,7 +25,7 @@ pub(super) fn accesses(
 ) -> Vec<Access> {
     // A variable that is set in a way that lanes may differ in is unknown, and a loop that lanes may leave at different times is one
     // that not all go through. Which ones are, shows while others are taken for the same in all.
-    let (mut differing, mut ragged) = (BTreeSet::new(), BTreeSet::new());
+    let (mut differing, mut ragged) = (OrdSet::new(), OrdSet::new());
     let numbers = Numbers::of(&kernel.function);
     loop {
         let mut walk = Walk::new(program, ("kernel", &kernel.function), grid, model, launched.atoms.clone());
@@ -53,12 +52,12 @@ pub(super) struct Walk<'a> {
     model: &'a DeviceModel,
     numbers: Option<&'a Numbers>,
     pub(super) atoms: Atoms,
-    pub(super) values: BTreeMap<VarId, Value>,
+    pub(super) values: OrdMap<VarId, Value>,
     /// Variables that are assigned more than once.
-    changed: BTreeSet<VarId>,
-    differing: BTreeSet<VarId>,
+    changed: OrdSet<VarId>,
+    differing: OrdSet<VarId>,
     /// Loops that lanes may leave at different times, by their number in the text; loops met so far; the ones around what is at hand.
-    ragged: BTreeSet<usize>,
+    ragged: OrdSet<usize>,
     loops: usize,
     around: Vec<usize>,
     /// Lanes of the warp that execute what is at hand.
@@ -67,7 +66,7 @@ pub(super) struct Walk<'a> {
     pub(super) apart: Option<Reason>,
     depth: u32,
     /// Arrays of which blocks may have copies: sizes say where updates go.
-    copied: BTreeSet<VarId>,
+    copied: OrdSet<VarId>,
     found: Vec<Access>,
 }
 
@@ -79,7 +78,7 @@ impl<'a> Walk<'a> {
         model: &'a DeviceModel,
         atoms: Atoms,
     ) -> Self {
-        let mut changed = BTreeSet::new();
+        let mut changed = OrdSet::new();
         visit::each_stmt(&function.body, &mut |stmt| changed.extend(visit::overwritten(stmt)));
         Walk {
             program,
@@ -89,16 +88,16 @@ impl<'a> Walk<'a> {
             model,
             numbers: None,
             atoms,
-            values: BTreeMap::new(),
+            values: OrdMap::new(),
             changed,
-            differing: BTreeSet::new(),
-            ragged: BTreeSet::new(),
+            differing: OrdSet::new(),
+            ragged: OrdSet::new(),
             loops: 0,
             around: Vec::new(),
             active: (0..LANES).collect(),
             apart: None,
             depth: 0,
-            copied: BTreeSet::new(),
+            copied: OrdSet::new(),
             found: Vec::new(),
         }
     }

@@ -1,7 +1,7 @@
 //! Numbers of what the lanes of a kernel do together, in the order of its text: accesses, and calls that make some. Where the executor of
 //! device code counts requests it tells places apart by them, and so does the model of what kernels ask of memory.
 
-use std::collections::BTreeMap;
+use hidp_syntax::ordered::OrdMap;
 
 use super::visit::{child_blocks, operands, stmt_exprs};
 use super::{Block, Element, Expr, ExprKind, Function, LoopKind, Prim, Reduction, Stmt};
@@ -10,9 +10,9 @@ use super::{Block, Element, Expr, ExprKind, Function, LoopKind, Prim, Reduction,
 #[derive(Clone, Debug, Default)]
 pub struct Numbers {
     /// By the address of the node, which stays where it is as long as the kernel does.
-    nodes: BTreeMap<usize, u32>,
+    nodes: OrdMap<usize, u32>,
     /// Of bodies of loops: the numbers before and after what is inside.
-    bodies: BTreeMap<usize, (u32, u32)>,
+    bodies: OrdMap<usize, (u32, u32)>,
     last: u32,
 }
 

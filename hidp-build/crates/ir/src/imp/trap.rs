@@ -1,17 +1,16 @@
 //! Scalar functions that can fault. They have no sites of their own: they raise the trap of whoever calls them, at the site of the
 //! calling entry that has the kind and position of the operation.
 
-use std::collections::BTreeSet;
-
 use super::{Entry, Site, SiteId};
 use crate::par::visit::{Visitor, look};
 use crate::par::{BinOp, ConvertMode, Expr, ExprKind, FaultKind, Program, ScalarFnId, Stmt, StmtKind};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 
 /// The sites at which a scalar function, or one that it calls, can raise; each once, in order of first use. Lowering adds them to
 /// [`Entry::sites`] for every function that the entry calls.
 pub fn trap_sites(program: &Program, function: ScalarFnId) -> Vec<Site> {
-    let mut collector = Collector { program, seen: BTreeSet::new(), sites: Vec::new() };
+    let mut collector = Collector { program, seen: OrdSet::new(), sites: Vec::new() };
     collector.function(function);
     collector.sites
 }
@@ -51,7 +50,7 @@ fn operator_fault(op: BinOp) -> (FaultKind, usize) {
 
 struct Collector<'a> {
     program: &'a Program,
-    seen: BTreeSet<ScalarFnId>,
+    seen: OrdSet<ScalarFnId>,
     sites: Vec<Site>,
 }
 

@@ -1,13 +1,12 @@
 //! Reads of elements that other iterations may write, which can be hoisted out of a map.
 
-use std::collections::BTreeSet;
-
 use super::lanes::vectorisable;
 use super::once::inside;
 use super::visit::{self, Role};
 use super::{
     Access, BinOp, ConvertMode, Expr, ExprKind, Func, Iter, Map, Place, Program, StmtKind, VarId, VarKind, same,
 };
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Ty;
 
 /// A place that is read before a map.
@@ -29,7 +28,7 @@ pub fn read_ahead(program: &Program, func: &Func, map: &Map) -> Option<Vec<ReadA
     }
     let mut places: Vec<(Place, Role)> = Vec::new();
     visit::walk_places(&map.body, |place, role| places.push((place.clone(), role)));
-    let shared: BTreeSet<VarId> =
+    let shared: OrdSet<VarId> =
         places.iter().filter(|(place, _)| place.access == Access::Shared).map(|(place, _)| place.array).collect();
     let inside = inside(map);
     let mut ahead: Vec<ReadAhead> = Vec::new();
@@ -83,7 +82,7 @@ fn is_written_in_turns(map: &Map, array: VarId) -> bool {
 }
 
 /// The iterators along which a place is read, in the order of its dimensions. `None` if it is not the same for all others.
-fn along(place: &Place, map: &Map, inside: &BTreeSet<VarId>) -> Option<Vec<VarId>> {
+fn along(place: &Place, map: &Map, inside: &OrdSet<VarId>) -> Option<Vec<VarId>> {
     let mut found = Vec::new();
     for index in &place.index {
         match iterator(index, map) {
@@ -113,7 +112,7 @@ fn is_own(place: &Place, map: &Map) -> bool {
     map.iters.iter().all(|iter| place.index.iter().any(|index| index.kind == ExprKind::Read(iter.var)))
 }
 
-fn stays(index: &Expr, inside: &BTreeSet<VarId>) -> bool {
+fn stays(index: &Expr, inside: &OrdSet<VarId>) -> bool {
     let mut stays = true;
     visit::walk_subexprs(index, |node| {
         stays &= match &node.kind {

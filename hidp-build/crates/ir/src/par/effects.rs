@@ -1,21 +1,20 @@
 //! What a piece of program reads, writes and may do.
 
-use std::collections::BTreeSet;
-
 use super::visit::{self, Role, Visitor, look};
 use super::{Block, ConvertMode, Expr, ExprKind, Place, Program, ScalarFnId, Stmt, StmtKind, Var, VarId, VarKind};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdSet;
 
 /// The variables that a piece of program touches. Of an array, all elements count as one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
     /// Variables whose value, or the value of some element, may be read; the extents of declared arrays included.
-    pub reads: BTreeSet<VarId>,
+    pub reads: OrdSet<VarId>,
     /// Variables that may be assigned, or some element of which may be stored to.
-    pub writes: BTreeSet<VarId>,
+    pub writes: OrdSet<VarId>,
     /// Variables declared inside, iterators included.
-    pub declares: BTreeSet<VarId>,
+    pub declares: OrdSet<VarId>,
 }
 
 impl Effects {
@@ -32,23 +31,23 @@ impl Effects {
         collect.effects
     }
     /// What an expression reads.
-    pub fn of_expr(expr: &Expr) -> BTreeSet<VarId> {
-        let mut reads = BTreeSet::new();
+    pub fn of_expr(expr: &Expr) -> OrdSet<VarId> {
+        let mut reads = OrdSet::new();
         visit::walk_expr_vars(expr, |var, _| {
             reads.insert(var);
         });
         reads
     }
     /// Read or written, and not declared inside.
-    pub fn free(&self) -> BTreeSet<VarId> {
+    pub fn free(&self) -> OrdSet<VarId> {
         self.reads.union(&self.writes).filter(|var| !self.declares.contains(var)).copied().collect()
     }
     /// Read inside and alive outside.
-    pub fn outer_reads(&self) -> BTreeSet<VarId> {
+    pub fn outer_reads(&self) -> OrdSet<VarId> {
         self.reads.difference(&self.declares).copied().collect()
     }
     /// Written inside and alive outside.
-    pub fn outer_writes(&self) -> BTreeSet<VarId> {
+    pub fn outer_writes(&self) -> OrdSet<VarId> {
         self.writes.difference(&self.declares).copied().collect()
     }
     /// Whether `self` and `other` may change places: neither writes what the other touches, neither declares what the
@@ -158,13 +157,13 @@ struct Faults<'a> {
     program: &'a Program,
     vars: Option<&'a Arena<VarId, Var>>,
     /// Scalar functions that were looked into: once each, however often they are called.
-    seen: BTreeSet<ScalarFnId>,
+    seen: OrdSet<ScalarFnId>,
     found: bool,
 }
 
 impl<'a> Faults<'a> {
     fn new(program: &'a Program, vars: Option<&'a Arena<VarId, Var>>) -> Self {
-        Faults { program, vars, seen: BTreeSet::new(), found: false }
+        Faults { program, vars, seen: OrdSet::new(), found: false }
     }
 
     fn function(&mut self, function: ScalarFnId) {

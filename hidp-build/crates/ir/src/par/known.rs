@@ -1,13 +1,12 @@
 //! Values of expressions over variables that are known.
 
-use std::collections::BTreeMap;
-
 use super::{BinOp, Const, Expr, ExprKind, MathFn, UnOp, VarId};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::Scalar;
 
 impl Expr {
     /// The value of an integer or a condition (1 if it holds) over what is known; none of what cannot be computed, or would wrap.
-    pub fn value(&self, known: &BTreeMap<VarId, i64>) -> Option<i64> {
+    pub fn value(&self, known: &OrdMap<VarId, i64>) -> Option<i64> {
         let fits = |value: &i64| match self.ty.scalar() {
             Some(Scalar::Bool) => (0..=1).contains(value),
             Some(scalar) => {
@@ -19,7 +18,7 @@ impl Expr {
     }
 
     /// The value as it would be in a type that all numbers fit.
-    fn exact(&self, known: &BTreeMap<VarId, i64>) -> Option<i64> {
+    fn exact(&self, known: &OrdMap<VarId, i64>) -> Option<i64> {
         let of = |expr: &Expr| expr.value(known);
         match &self.kind {
             ExprKind::Const(Const::Int(constant)) => i64::try_from(*constant).ok(),
@@ -103,7 +102,7 @@ mod tests {
     #[test]
     fn only_what_is_exact_has_a_value() {
         let (size, data) = (VarId::new(0), VarId::new(1));
-        let known = BTreeMap::from([(size, 7)]);
+        let known = OrdMap::from([(size, 7)]);
         let read = |var| Expr::read(var, Ty::LONG, span());
         let value = |expr: &Expr| expr.value(&known);
         let longs = |op, left, right| Expr::long(op, left, right);

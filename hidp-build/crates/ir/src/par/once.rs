@@ -1,10 +1,9 @@
 //! Tests of indices that are the same in all iterations of a map, and can be made once, before it.
 
-use std::collections::BTreeSet;
-
 use super::effects::{self, has_sure_extents};
 use super::visit::{self, Mutator, Role, change};
 use super::{Block, ConvertMode, Expr, ExprKind, FoldOp, Func, Map, Place, Program, Stmt, StmtKind, VarId};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 
 /// A map without the tests that can be made before it.
@@ -39,8 +38,8 @@ pub fn tested_once(program: &Program, func: &Func, map: &Map) -> TestedOnce {
 }
 
 /// What a map gives values to.
-pub fn inside(map: &Map) -> BTreeSet<VarId> {
-    let mut found: BTreeSet<VarId> = map.iters.iter().map(|iter| iter.var).collect();
+pub fn inside(map: &Map) -> OrdSet<VarId> {
+    let mut found: OrdSet<VarId> = map.iters.iter().map(|iter| iter.var).collect();
     visit::walk_vars(&map.body, |var, role| {
         if role != Role::Read {
             found.insert(var);
@@ -53,7 +52,7 @@ struct Once<'a> {
     program: &'a Program,
     func: &'a Func,
     /// What is not the same in all iterations.
-    inside: BTreeSet<VarId>,
+    inside: OrdSet<VarId>,
     /// Whether each iteration comes here, and all that could fail before it is in `tests`.
     first: bool,
     tests: Vec<Test>,

@@ -1,11 +1,10 @@
 //! The nested shape of a map: the ranges of its iterators and those of the maps inside, `{[0:M,0:N],[0:K]}`.
 
-use std::collections::BTreeMap;
-
 use super::text::hidp_expr;
 use super::visit::{Visitor, map_subexprs, rename_expr_vars};
 use super::{Expr, ExprKind, Map, Program, Var, VarId};
 use hidp_syntax::index::{Arena, Id};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::{FileId, Span};
 
 /// The shape of a map and of the maps inside it.
@@ -83,10 +82,10 @@ impl NestedShape {
     /// Whether `other` is this shape with more inside: further iterators in the innermost map, or further maps inside it.
     /// Names of iterators do not matter; everything else must be written alike.
     pub fn is_prefix_of(&self, other: &NestedShape) -> bool {
-        self.starts(other, &mut BTreeMap::new())
+        self.starts(other, &mut OrdMap::new())
     }
 
-    fn starts(&self, other: &NestedShape, renamed: &mut BTreeMap<VarId, VarId>) -> bool {
+    fn starts(&self, other: &NestedShape, renamed: &mut OrdMap<VarId, VarId>) -> bool {
         let innermost = self.inner.is_empty();
         let fits = if innermost {
             self.ranges.len() <= other.ranges.len()
@@ -105,7 +104,7 @@ impl NestedShape {
 }
 
 /// Whether two expressions are the same but for positions and the names of iterators.
-fn alike(a: &Expr, b: &Expr, renamed: &BTreeMap<VarId, VarId>) -> bool {
+fn alike(a: &Expr, b: &Expr, renamed: &OrdMap<VarId, VarId>) -> bool {
     let mut a = a.clone();
     rename_expr_vars(&mut a, |var| renamed.get(&var).copied().unwrap_or(var));
     without_positions(&a) == without_positions(b)

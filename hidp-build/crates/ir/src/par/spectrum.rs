@@ -1,10 +1,9 @@
 //! Functions with several bodies, and which of them the calls of an entry take.
 
-use std::collections::BTreeSet;
-
 use super::visit::{self, Visitor, look};
 use super::{Block, Expr, Func, FuncId, Map, Piece, Program, Section, SectionDim, Stmt, StmtKind, VarId};
 use hidp_syntax::ast::PieceWay;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 
 /// A function and its other bodies. Calls name the function, whichever body runs.
@@ -159,8 +158,8 @@ impl Program {
     }
 
     /// Functions whose calls have a choice: those with codelets, and those that call such functions.
-    pub fn choosing(&self) -> BTreeSet<FuncId> {
-        let mut found: BTreeSet<FuncId> = self.spectra.iter().map(|spectrum| spectrum.meaning).collect();
+    pub fn choosing(&self) -> OrdSet<FuncId> {
+        let mut found: OrdSet<FuncId> = self.spectra.iter().map(|spectrum| spectrum.meaning).collect();
         loop {
             let known = found.len();
             for (id, func) in self.funcs.iter() {
@@ -187,14 +186,14 @@ pub struct Site {
 }
 
 /// What a body leaves to choices: its calls of functions in `choosing`, and how it cuts arrays, both in the order of the text.
-pub fn sites(body: &Block, choosing: &BTreeSet<FuncId>) -> (Vec<Site>, Vec<PieceWay>) {
+pub fn sites(body: &Block, choosing: &OrdSet<FuncId>) -> (Vec<Site>, Vec<PieceWay>) {
     let mut walk = Sites { choosing, depth: 0, sites: Vec::new(), pieces: Vec::new() };
     walk.visit_block(body);
     (walk.sites, walk.pieces)
 }
 
 struct Sites<'a> {
-    choosing: &'a BTreeSet<FuncId>,
+    choosing: &'a OrdSet<FuncId>,
     depth: usize,
     sites: Vec<Site>,
     pieces: Vec<PieceWay>,

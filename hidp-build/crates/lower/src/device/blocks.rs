@@ -1,13 +1,12 @@
 //! Maps whose plan gives the shape of blocks: positions of the grid, lanes and sequential iterations are digits of the iterators.
 
-use std::collections::BTreeMap;
-
 use super::super::map::turns;
 use super::super::space::Range;
 use super::super::{Lowerer, make};
 use hidp_ir::imp::{Expr, Grid, Level, LoopKind, Stmt};
 use hidp_ir::par::{BinOp, Map, VarId};
 use hidp_plan::{BlockLine, Blocks};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::place::Place;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
@@ -21,9 +20,9 @@ struct Digits<'a> {
     blocks: &'a Blocks,
     ranges: Vec<Range>,
     /// What the line without size of each iterator takes.
-    rest: BTreeMap<VarId, Expr>,
+    rest: OrdMap<VarId, Expr>,
     /// The value of each line so far.
-    known: BTreeMap<usize, Expr>,
+    known: OrdMap<usize, Expr>,
 }
 
 impl Lowerer<'_> {
@@ -32,14 +31,14 @@ impl Lowerer<'_> {
         let threads = self.block_of(map);
         let grid = self.leaving_registers(map, Grid::new(Level::Block, threads));
         let ranges = self.ranges(map);
-        let mut rest = BTreeMap::new();
+        let mut rest = OrdMap::new();
         for range in &ranges {
             let sized: u32 = blocks.of(range.var).map(|line| line.size.unwrap_or(1)).product();
             let count = make::ceil_div(range.count.clone(), make::long(sized.into()));
             rest.insert(range.var, self.body.fix("rest", count));
         }
         let dims = blocks.along(Place::Grid);
-        let host = Digits { map, blocks, ranges: Vec::new(), rest: rest.clone(), known: BTreeMap::new() };
+        let host = Digits { map, blocks, ranges: Vec::new(), rest: rest.clone(), known: OrdMap::new() };
         let size = |at: &usize| host.size(&blocks.lines[*at]);
         let extents: Vec<Expr> =
             dims.iter().map(|lines| lines.iter().map(size).fold(make::long(1), make::mul)).collect();
@@ -48,7 +47,7 @@ impl Lowerer<'_> {
             this.mark_outputs(map);
             let ranges = this.import_ranges(&ranges);
             let rest = rest.iter().map(|(var, rest)| (*var, this.import(rest))).collect();
-            let mut digits = Digits { map, blocks, ranges, rest, known: BTreeMap::new() };
+            let mut digits = Digits { map, blocks, ranges, rest, known: OrdMap::new() };
             for (lines, position) in dims.iter().zip(positions) {
                 this.take_digits(&mut digits, lines, position.clone());
             }

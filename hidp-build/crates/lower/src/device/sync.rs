@@ -1,18 +1,17 @@
 //! Barriers: inserted where lanes of a group read or overwrite what other lanes wrote, or overwrite what others read, since the last
 //! barrier. The first lane runs `single` code and loads broadcast values, so it needs no barrier for its own accesses.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::imp::visit::{each_expr, each_stmt, each_subexpr};
 use hidp_ir::imp::{Block, Expr, ExprKind, Function, Level, Loop, LoopKind, Prim, PrimArg, Stmt, VarId, VarKind};
+use hidp_syntax::ordered::OrdSet;
 
 /// Puts barriers into a kernel that groups of this level run. The parameters `private` hold memory that a group uses for one item
 /// after the other.
-pub(super) fn insert(function: &mut Function, level: Level, private: &BTreeSet<VarId>) {
+pub(super) fn insert(function: &mut Function, level: Level, private: &OrdSet<VarId>) {
     if level == Level::Thread {
         return;
     }
-    let kept: BTreeSet<VarId> = function.params.iter().copied().collect();
+    let kept: OrdSet<VarId> = function.params.iter().copied().collect();
     let is_shared = |var: VarId| matches!(function.vars[var].kind, VarKind::Shared { .. });
     let buffer = |var: VarId| {
         is_shared(var) || (kept.contains(&var) && matches!(function.vars[var].kind, VarKind::Buffer { .. }))
@@ -34,8 +33,8 @@ pub(super) fn insert(function: &mut Function, level: Level, private: &BTreeSet<V
 /// Buffers that a piece of code accesses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Touched {
-    reads: BTreeSet<VarId>,
-    writes: BTreeSet<VarId>,
+    reads: OrdSet<VarId>,
+    writes: OrdSet<VarId>,
 }
 
 impl Touched {
@@ -45,7 +44,7 @@ impl Touched {
     }
     /// Whether the order of the two matters.
     fn conflicts(&self, later: &Touched) -> bool {
-        let meets = |a: &BTreeSet<VarId>, b: &BTreeSet<VarId>| !a.is_disjoint(b);
+        let meets = |a: &OrdSet<VarId>, b: &OrdSet<VarId>| !a.is_disjoint(b);
         meets(&self.writes, &later.reads) || meets(&self.writes, &later.writes) || meets(&self.reads, &later.writes)
     }
 }
@@ -78,20 +77,20 @@ impl Pending {
             Who::All => self.all.join(touched),
         }
     }
-    fn keep(&mut self, vars: &BTreeSet<VarId>) {
+    fn keep(&mut self, vars: &OrdSet<VarId>) {
         for touched in [&mut self.first, &mut self.all] {
             touched.reads.retain(|var| vars.contains(var));
             touched.writes.retain(|var| vars.contains(var));
         }
     }
-    fn touches(&self, vars: &BTreeSet<VarId>) -> bool {
+    fn touches(&self, vars: &OrdSet<VarId>) -> bool {
         let Pending { first, all } = self;
         [&first.reads, &first.writes, &all.reads, &all.writes].into_iter().any(|touched| !touched.is_disjoint(vars))
     }
 }
 
 struct Pass<'a> {
-    private: &'a BTreeSet<VarId>,
+    private: &'a OrdSet<VarId>,
     is_buffer: &'a dyn Fn(VarId) -> bool,
 }
 

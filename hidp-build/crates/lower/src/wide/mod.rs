@@ -35,8 +35,6 @@ mod stmt;
 mod structs;
 mod value;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::build::Binding;
 use super::defect::{IN_LANES, UNCHECKED};
 use super::map::turns;
@@ -49,6 +47,7 @@ use hidp_ir::par::{self, BinOp, Map, UnOp};
 use hidp_plan::wide::live::{Jumps, Live};
 use hidp_plan::wide::{Allocated, Classes, Joins, Packed};
 use hidp_plan::{self as plan, Recipe, WideShape};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::{Scalar, Ty};
 use own::Own;
 
@@ -59,17 +58,17 @@ pub(super) struct State {
     /// The iterator along which the lanes are.
     lane: par::VarId,
     /// What else differs from lane to lane.
-    others: BTreeSet<par::VarId>,
+    others: OrdSet<par::VarId>,
     /// What a variable is in lanes.
-    vars: BTreeMap<par::VarId, VarId>,
+    vars: OrdMap<par::VarId, VarId>,
     /// The same of structs: what their numbers are, in order.
-    structs: BTreeMap<par::VarId, Vec<VarId>>,
+    structs: OrdMap<par::VarId, Vec<VarId>>,
     /// What an array of an iteration is.
-    own: BTreeMap<par::VarId, Own>,
+    own: OrdMap<par::VarId, Own>,
     /// Copies of the rows of arrays.
-    packed: BTreeMap<par::VarId, VarId>,
+    packed: OrdMap<par::VarId, VarId>,
     /// What counts the turns of the loops around, as the lanes that are inside have it.
-    counters: BTreeMap<par::VarId, VarId>,
+    counters: OrdMap<par::VarId, VarId>,
     /// The lanes that execute what is being lowered.
     here: VarId,
     /// What lanes that are elsewhere read when they come back.
@@ -136,11 +135,11 @@ impl Lowerer<'_> {
             lanes,
             lane: range.var,
             others,
-            vars: BTreeMap::new(),
-            structs: BTreeMap::new(),
+            vars: OrdMap::new(),
+            structs: OrdMap::new(),
             own,
-            packed: BTreeMap::new(),
-            counters: BTreeMap::new(),
+            packed: OrdMap::new(),
+            counters: OrdMap::new(),
             here,
             joins: Joins::new(),
             around: Vec::new(),

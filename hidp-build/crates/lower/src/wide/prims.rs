@@ -1,12 +1,11 @@
 //! Primitives of lanes: one lane after the other, each with what its iteration alone would call.
 
-use std::collections::BTreeSet;
-
 use super::super::build::Binding;
 use super::super::{Lowerer, make};
 use hidp_ir::imp::{InTurn, Stmt, Taken, VarKind};
 use hidp_ir::par::visit;
 use hidp_ir::par::{self, Block, PrimCall};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Ty;
 
 impl Lowerer<'_> {
@@ -14,7 +13,7 @@ impl Lowerer<'_> {
     pub(super) fn wide_prim(&mut self, stmt: &par::Stmt, call: &PrimCall) {
         let Some(mask) = self.here() else { return };
         let Some(along) = self.wide.as_ref().map(|wide| wide.lane) else { return };
-        let mut used = BTreeSet::new();
+        let mut used = OrdSet::new();
         visit::walk_vars(&Block { stmts: vec![stmt.clone()] }, |var, _| {
             used.insert(var);
         });

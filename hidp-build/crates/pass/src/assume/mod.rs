@@ -5,14 +5,13 @@
 
 mod worth;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{
     BinOp, Block, ConvertMode, Expr, ExprKind, Func, FuncId, Program, Stmt, StmtKind, Var, VarId, VarKind, same,
 };
 use hidp_prove::{self as prove, Assumptions, Condition, Extreme, Known, Sum};
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -118,7 +117,7 @@ struct Wanted {
 
 fn worthwhile(program: &Program, id: FuncId) -> Vec<Wanted> {
     let func = &program.funcs[id];
-    let assumed: BTreeMap<VarId, Assumptions> =
+    let assumed: OrdMap<VarId, Assumptions> =
         prove::assumptions(program, id).into_iter().map(|assumed| (assumed.nest, assumed)).collect();
     let mut wanted = Vec::new();
     visit::walk_stmts(&func.body, |stmt| {
@@ -136,7 +135,7 @@ fn worthwhile(program: &Program, id: FuncId) -> Vec<Wanted> {
 }
 
 /// The arrays whose extremes conditions are about.
-fn arrays(conditions: &[Condition]) -> BTreeSet<VarId> {
+fn arrays(conditions: &[Condition]) -> OrdSet<VarId> {
     let sums = conditions.iter().flat_map(|condition| [&condition.low, &condition.high]);
     let known = sums.flat_map(|sum| &sum.terms).flat_map(|(_, product)| product);
     let array = |known: &Known| match known {
@@ -229,11 +228,11 @@ impl Doubled<'_> {
 }
 
 /// The variables of the smallest and the largest element of arrays.
-type Extremes = BTreeMap<VarId, [VarId; 2]>;
+type Extremes = OrdMap<VarId, [VarId; 2]>;
 
 /// The nests whose copies have tests nevertheless.
-fn still_tested(func: &Func, wanted: &[Wanted]) -> BTreeSet<VarId> {
-    let mut found = BTreeSet::new();
+fn still_tested(func: &Func, wanted: &[Wanted]) -> OrdSet<VarId> {
+    let mut found = OrdSet::new();
     visit::walk_stmts(&func.body, |stmt| {
         let StmtKind::If { then, otherwise, .. } = &stmt.kind else { return };
         let Some(Stmt { kind: StmtKind::Map(map), .. }) = otherwise.stmts.first() else { return };

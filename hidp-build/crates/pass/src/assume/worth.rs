@@ -2,8 +2,6 @@
 //!
 //! It does if the nest reads all of its elements, each several times: then the scan takes a small part of the nest's time.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::visit::{Role, Visitor, look};
 use hidp_ir::par::{
     BinOp, ConvertMode, Expr, ExprKind, Func, Iter, Map, MathFn, Place, Stmt, StmtKind, Var, VarId, VarKind,
@@ -11,6 +9,7 @@ use hidp_ir::par::{
 use hidp_prove::Facts;
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -38,15 +37,15 @@ pub(super) enum Worth {
 }
 
 /// What to look at before a nest to know the extremes of `arrays`. `None` where that does not pay.
-pub(super) fn looks(func: &Func, nest: &Map, span: Span, arrays: &BTreeSet<VarId>) -> Option<Vec<Look>> {
+pub(super) fn looks(func: &Func, nest: &Map, span: Span, arrays: &OrdSet<VarId>) -> Option<Vec<Look>> {
     let mut reads =
-        Reads { func, facts: Facts::new(func), arrays, scope: Vec::new(), perhaps: false, found: BTreeMap::new() };
+        Reads { func, facts: Facts::new(func), arrays, scope: Vec::new(), perhaps: false, found: OrdMap::new() };
     reads.visit_stmt(&Stmt { kind: StmtKind::Map(nest.clone()), span });
     let found = reads.found;
     if found.len() < arrays.len() {
         return None;
     }
-    let (mut ends, mut looks) = (BTreeMap::new(), Vec::new());
+    let (mut ends, mut looks) = (OrdMap::new(), Vec::new());
     for (array, read) in &found {
         let look = match (&read.ends, &read.often) {
             // Ends are few, so what says that rows are read often is enough for them.
@@ -77,12 +76,12 @@ struct Read {
 struct Reads<'a> {
     func: &'a Func,
     facts: Facts<'a>,
-    arrays: &'a BTreeSet<VarId>,
+    arrays: &'a OrdSet<VarId>,
     /// The iterators of the maps around a place.
     scope: Vec<Iter>,
     /// Whether a place is in a branch or a loop.
     perhaps: bool,
-    found: BTreeMap<VarId, Read>,
+    found: OrdMap<VarId, Read>,
 }
 
 impl Visitor for Reads<'_> {
@@ -120,7 +119,7 @@ impl Visitor for Reads<'_> {
 impl Reads<'_> {
     /// `None` where a part of the array is read, or it is not known which.
     fn read(&self, place: &Place) -> Option<Read> {
-        let mut names = BTreeSet::new();
+        let mut names = OrdSet::new();
         let mut ends = None;
         for (dim, index) in place.index.iter().enumerate() {
             let iter = self.iterator(index)?;

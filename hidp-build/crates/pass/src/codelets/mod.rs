@@ -7,8 +7,6 @@
 //!
 //! Adds the invariant: there are no spectra.
 
-use std::collections::BTreeSet;
-
 use super::{Pass, expand};
 use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{
@@ -17,6 +15,7 @@ use hidp_ir::par::{
 };
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::{Arena, Id};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -60,7 +59,7 @@ fn make(
     program: &mut Program,
     function: FuncId,
     choice: &Choice,
-    choosing: &BTreeSet<FuncId>,
+    choosing: &OrdSet<FuncId>,
     made: &mut Vec<Made>,
 ) -> FuncId {
     if let Some(known) = made.iter().find(|known| known.function == function && known.choice == *choice) {
@@ -158,7 +157,7 @@ fn fix(body: &mut Func, values: &[(VarId, Expr)]) {
 
 /// Gives the calls with a choice their functions, in order.
 struct Redirect<'a, C> {
-    choosing: &'a BTreeSet<FuncId>,
+    choosing: &'a OrdSet<FuncId>,
     calls: C,
 }
 

@@ -1,7 +1,5 @@
 //! Copies from arrays that die with the copy.
 
-use std::collections::BTreeSet;
-
 use super::unused::size_tests;
 use crate::zero;
 use hidp_ir::par::effects::{Effects, may_jump};
@@ -10,6 +8,7 @@ use hidp_ir::par::visit::{self, Mutator, Role, change};
 use hidp_ir::par::{Access, Block, Expr, ExprKind, Func, Iter, Loop, Map, Program, Stmt, StmtKind, VarId, VarKind};
 use hidp_prove::Facts;
 use hidp_syntax::index::Id;
+use hidp_syntax::ordered::OrdSet;
 
 /// Makes copies free if the source is a local that is dead afterwards.
 pub(super) fn drop_copies(program: &Program, func: &mut Func) {
@@ -142,7 +141,7 @@ impl Copies<'_> {
         visit::walk_stmts(&up_to, |stmt| {
             swapped |= matches!(stmt.kind, StmtKind::Swap(a, b) if a == from || b == from)
         });
-        let fresh = BTreeSet::from([from]);
+        let fresh = OrdSet::from([from]);
         // One name more is the declaration.
         named + 1 == self.uses[from.index()] && !swapped && !zero::read_early(self.func, &up_to, &fresh).contains(&from)
     }

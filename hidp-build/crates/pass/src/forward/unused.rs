@@ -1,7 +1,5 @@
 //! Local arrays that are never loaded.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::effects::{expr_may_fault, has_sure_extents};
 use hidp_ir::par::same;
 use hidp_ir::par::visit::{self, Mutator, Role, change};
@@ -9,18 +7,19 @@ use hidp_ir::par::{
     BinOp, Block, Expr, ExprKind, FaultKind, Func, Map, Place, Program, Stmt, StmtKind, VarId, VarKind,
 };
 use hidp_prove::MAX_EXTENT;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
 /// Drops every local array of `func` of which no element is loaded.
 pub(super) fn drop_arrays(program: &Program, func: &mut Func) {
-    let mut mentions: BTreeMap<VarId, usize> = BTreeMap::new();
+    let mut mentions: OrdMap<VarId, usize> = OrdMap::new();
     visit::walk_vars(&func.body, |var, role| {
         if role != Role::Declare {
             *mentions.entry(var).or_default() += 1;
         }
     });
-    let mut harmless: BTreeMap<VarId, usize> = BTreeMap::new();
+    let mut harmless: OrdMap<VarId, usize> = OrdMap::new();
     visit::walk_stmts(&func.body, |stmt| {
         if let StmtKind::Store { place, value } = &stmt.kind
             && !store_may_fault(program, place, value)
@@ -34,7 +33,7 @@ pub(super) fn drop_arrays(program: &Program, func: &mut Func) {
             && mentions.get(&var).copied().unwrap_or(0) == harmless.get(&var).copied().unwrap_or(0)
             && !func.vars[var].shape.iter().any(|extent| expr_may_fault(program, extent))
     };
-    let dead: BTreeSet<VarId> = func.vars.ids().filter(|var| is_dead(*var)).collect();
+    let dead: OrdSet<VarId> = func.vars.ids().filter(|var| is_dead(*var)).collect();
     let mut body = std::mem::take(&mut func.body);
     Drop { func, dead: &dead, inside: false }.visit_block(&mut body);
     func.body = body;
@@ -48,7 +47,7 @@ fn store_may_fault(program: &Program, place: &Place, value: &Expr) -> bool {
 
 struct Drop<'f> {
     func: &'f Func,
-    dead: &'f BTreeSet<VarId>,
+    dead: &'f OrdSet<VarId>,
     /// Whether the block at hand is inside a map.
     inside: bool,
 }

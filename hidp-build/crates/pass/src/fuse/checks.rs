@@ -1,17 +1,16 @@
 //! Checks that two maps have in common: where the first makes them, the second cannot be the first to fail.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::same;
 use hidp_ir::par::visit::{Mutator, Role, change};
 use hidp_ir::par::{Block, Expr, ExprKind, Map, Place, Stmt, StmtKind, VarId};
+use hidp_syntax::ordered::OrdSet;
 
 /// The body of `b` without the checks of subscripts that each iteration of `a` makes before. Both run over the iterators of
 /// `a`, and iteration by iteration what the subscripts read is the same in both.
 pub(super) fn not_made_by(a: &Map, b: &Map, of_a: &Effects, of_b: &Effects) -> Block {
-    let own: BTreeSet<VarId> = a.iters.iter().map(|iter| iter.var).collect();
-    let changing: BTreeSet<VarId> = of_a
+    let own: OrdSet<VarId> = a.iters.iter().map(|iter| iter.var).collect();
+    let changing: OrdSet<VarId> = of_a
         .writes
         .iter()
         .chain(&of_b.writes)

@@ -1,7 +1,5 @@
 //! Whether the dependences between two maps stay inside one iteration.
 
-use std::collections::BTreeSet;
-
 use super::{Refusal, refuse, stmt_of};
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::same;
@@ -10,13 +8,14 @@ use hidp_ir::par::{
     Access, BinOp, Block, Expr, ExprKind, Iter, Map, Place, PrimCall, Program, Stmt, StmtKind, UnOp, Var, VarId,
 };
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdSet;
 
 /// Whether no iteration of `b` touches what another iteration of `a` writes, or writes what it touches. Both run over the
 /// iterators of `a`.
 pub(super) fn stays_inside(program: &Program, vars: &Arena<VarId, Var>, a: &Map, b: &Map) -> Result<(), Refusal> {
     let of_a = Effects::of_stmt(program, vars, &stmt_of(a));
     let of_b = Effects::of_stmt(program, vars, &stmt_of(b));
-    let mut varying: BTreeSet<VarId> = of_a.writes.union(&of_b.writes).copied().collect();
+    let mut varying: OrdSet<VarId> = of_a.writes.union(&of_b.writes).copied().collect();
     varying.extend(of_a.declares.iter().chain(&of_b.declares));
     for iter in &b.iters {
         for bound in [&iter.lo, &iter.hi, &iter.step] {
@@ -57,7 +56,7 @@ struct Touched {
     /// Elements, and whether they are written.
     places: Vec<(Place, bool)>,
     /// Arrays that primitives, swaps or atomic updates touch.
-    whole: BTreeSet<VarId>,
+    whole: OrdSet<VarId>,
 }
 
 impl Touched {
@@ -114,7 +113,7 @@ impl Visitor for Touched {
 
 /// Whether `a` and `b`, subscripts of one array, can only be one element within one iteration of the map: for each iterator there
 /// is a dimension in which both are that iterator plus the same unchanging amount.
-fn meet_in_one_iteration(map: &Map, varying: &BTreeSet<VarId>, a: &Place, b: &Place) -> bool {
+fn meet_in_one_iteration(map: &Map, varying: &OrdSet<VarId>, a: &Place, b: &Place) -> bool {
     let exclusive = a.access == Access::Exclusive && b.access == Access::Exclusive;
     exclusive
         && map.iters.iter().all(|iter| {
@@ -127,7 +126,7 @@ fn meet_in_one_iteration(map: &Map, varying: &BTreeSet<VarId>, a: &Place, b: &Pl
 
 /// Whether two subscripts of one array are never one element: in some dimension one is an iterator, the other an unchanging
 /// amount outside of the iterator's range.
-fn never_meet(map: &Map, varying: &BTreeSet<VarId>, a: &[Expr], b: &[Expr]) -> bool {
+fn never_meet(map: &Map, varying: &OrdSet<VarId>, a: &[Expr], b: &[Expr]) -> bool {
     let outside = |index: &Expr, other: &Expr| {
         let of_index = |iter: &&Iter| matches!(index.kind, ExprKind::Read(var) if var == iter.var);
         is_steady(other, varying) && map.iters.iter().find(of_index).is_some_and(|iter| is_outside(iter, other))
@@ -143,14 +142,14 @@ fn is_outside(iter: &Iter, index: &Expr) -> bool {
     after || same::expr(&iter.hi, index)
 }
 
-fn is_steady(expr: &Expr, varying: &BTreeSet<VarId>) -> bool {
+fn is_steady(expr: &Expr, varying: &OrdSet<VarId>) -> bool {
     let mut steady = true;
     visit::walk_expr_vars(expr, |read, _| steady &= !varying.contains(&read));
     steady
 }
 
 /// Whether `index` has a different value for each value of `iter`: plus or minus the iterator, plus or minus what does not change.
-fn tells_apart(index: &Expr, iter: VarId, varying: &BTreeSet<VarId>) -> bool {
+fn tells_apart(index: &Expr, iter: VarId, varying: &OrdSet<VarId>) -> bool {
     let steady = |expr: &Expr| is_steady(expr, varying);
     match &index.kind {
         ExprKind::Read(var) => *var == iter,

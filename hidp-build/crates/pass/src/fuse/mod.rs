@@ -13,7 +13,6 @@ mod search;
 mod shape;
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
 
 use super::Pass;
 use hidp_ir::par::effects::{Effects, may_fault, may_jump};
@@ -22,6 +21,7 @@ use hidp_ir::par::{
     Block, Directives, Expr, ExprKind, Fold, FoldKind, Func, Map, Program, Stmt, StmtKind, Target, Var, VarId, VarKind,
 };
 use hidp_syntax::index::{Arena, Id};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::source::Span;
 
 /// The pass.
@@ -96,7 +96,7 @@ struct Fuse<'p, 'v> {
     known: &'p Func,
     vars: &'v mut Arena<VarId, Var>,
     /// How often the function mentions each variable, computed on demand.
-    mentions: OnceCell<BTreeMap<VarId, usize>>,
+    mentions: OnceCell<OrdMap<VarId, usize>>,
 }
 
 impl Mutator for Fuse<'_, '_> {
@@ -132,7 +132,7 @@ impl<'p, 'v> Fuse<'p, 'v> {
     fn pair(&self, a: (&Map, &Effects), b: (&Map, &Effects)) -> Result<Pair, Refusal> {
         self.is_worthwhile(a, b)?;
         let (a, b) = shape::align(self.known, a.0, b.0)?;
-        let iters: BTreeMap<VarId, VarId> =
+        let iters: OrdMap<VarId, VarId> =
             b.iters.iter().zip(&a.iters).map(|(of_b, of_a)| (of_b.var, of_a.var)).collect();
         let b = rename_map(b, |var| iters.get(&var).copied().unwrap_or(var));
         self.is_compatible(&a, &b)?;
@@ -157,7 +157,7 @@ impl<'p, 'v> Fuse<'p, 'v> {
 
     /// Whether joining gains anything: elements that both touch.
     fn is_worthwhile(&self, (a, a_effects): (&Map, &Effects), (b, b_effects): (&Map, &Effects)) -> Result<(), Refusal> {
-        let arrays = |effects: &Effects| -> BTreeSet<VarId> {
+        let arrays = |effects: &Effects| -> OrdSet<VarId> {
             effects.free().into_iter().filter(|var| self.vars[*var].is_array()).collect()
         };
         let (of_a, of_b) = (arrays(a_effects), arrays(b_effects));
@@ -235,7 +235,7 @@ impl<'p, 'v> Fuse<'p, 'v> {
     /// Whether all that `a` leaves behind are elements of local arrays that only `b` reads, so that no store remains.
     fn vanishes_into(&self, a: &Map, b: &Map) -> bool {
         let mentions = |block: &Block| {
-            let mut all: BTreeMap<VarId, usize> = BTreeMap::new();
+            let mut all: OrdMap<VarId, usize> = OrdMap::new();
             visit::walk_vars(block, |var, role| {
                 if role != Role::Declare {
                     *all.entry(var).or_default() += 1;
@@ -243,7 +243,7 @@ impl<'p, 'v> Fuse<'p, 'v> {
             });
             all
         };
-        let count = |all: &BTreeMap<VarId, usize>, var: VarId| all.get(&var).copied().unwrap_or(0);
+        let count = |all: &OrdMap<VarId, usize>, var: VarId| all.get(&var).copied().unwrap_or(0);
         let everywhere = self.mentions.get_or_init(|| mentions(&self.known.body));
         let (in_a, in_b) = (mentions(&a.body), mentions(&b.body));
         a.folds.is_empty()
@@ -294,7 +294,7 @@ struct Pair {
     a: Map,
     b: Map,
     /// Iterators of the first map for those that the second had.
-    iters: BTreeMap<VarId, VarId>,
+    iters: OrdMap<VarId, VarId>,
 }
 
 /// The map over other iterators.
@@ -348,8 +348,8 @@ fn stmt_of(map: &Map) -> Stmt {
 /// Whether iterations of a nest that are neighbours load neighbouring elements of a matrix, rather than each iteration by itself. `None` if
 /// not all loads say the same.
 fn across(map: &Map, array: VarId) -> Option<bool> {
-    let mut found: BTreeSet<Option<bool>> = BTreeSet::new();
-    let inner: BTreeSet<VarId> = visit::declared(&map.body).into_iter().collect();
+    let mut found: OrdSet<Option<bool>> = OrdSet::new();
+    let inner: OrdSet<VarId> = visit::declared(&map.body).into_iter().collect();
     visit::walk_places(&map.body, |place, _| {
         if place.array == array && place.index.len() > 1 {
             found.insert(place.index.last().and_then(|last| match last.kind {

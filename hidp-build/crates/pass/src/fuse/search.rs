@@ -1,10 +1,9 @@
 //! Which maps of a block are joined: the first pair that can be, again and again.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{Fuse, REACH};
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::{Map, Stmt, StmtKind};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 /// A statement, however it moves. What comes from a joined pair has a new one.
 type Name = usize;
@@ -15,8 +14,8 @@ pub(super) fn join_all(fuse: &mut Fuse<'_, '_>, stmts: &mut Vec<Stmt>) {
         fuse,
         names: (0..stmts.len()).collect(),
         next: stmts.len(),
-        never: BTreeSet::new(),
-        effects: BTreeMap::new(),
+        never: OrdSet::new(),
+        effects: OrdMap::new(),
     };
     let mut from = 0;
     while let Some((first, last, joined)) = search.find(stmts, from) {
@@ -41,8 +40,8 @@ struct Search<'f, 'p, 'v> {
     names: Vec<Name>,
     next: Name,
     /// Pairs that cannot be joined whatever stands between them.
-    never: BTreeSet<(Name, Name)>,
-    effects: BTreeMap<Name, Effects>,
+    never: OrdSet<(Name, Name)>,
+    effects: OrdMap<Name, Effects>,
 }
 
 impl Search<'_, '_, '_> {

@@ -10,7 +10,7 @@ impl Inliner<'_> {
         let callee: &ScalarFn = &self.program.scalar_fns[function];
         let original = callee.body.as_ref().expect("`takes` asks for a body");
         self.left = self.left.saturating_sub(1 + own_size(original));
-        let mut names = BTreeMap::new();
+        let mut names = OrdMap::new();
         for (param, arg) in callee.params.iter().zip(args) {
             let var = self.local(&callee.vars[*param].name, arg.ty, span);
             self.give(var, arg, out);

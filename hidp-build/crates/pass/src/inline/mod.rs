@@ -12,14 +12,13 @@ mod expr;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use super::Pass;
 use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{
     Block, Const, Expr, ExprKind, Loop, Map, Place, Program, ScalarFn, ScalarFnId, Stmt, StmtKind, UnOp, Var, VarId,
 };
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::Ty;
 
 /// The pass.
@@ -61,11 +60,11 @@ struct Body {
 }
 
 /// Of each function that has a body.
-struct Bodies(BTreeMap<ScalarFnId, Body>);
+struct Bodies(OrdMap<ScalarFnId, Body>);
 
 impl Bodies {
     fn of(program: &Program) -> Bodies {
-        let mut bodies = Bodies(BTreeMap::new());
+        let mut bodies = Bodies(OrdMap::new());
         program.scalar_fns.ids().for_each(|id| bodies.add(program, id));
         bodies
     }

@@ -1,12 +1,11 @@
 //! The callee's dimensions as expressions over the caller's extents. The twin of the interpreter's binding: names first, then
 //! expressions that are linear in one unbound name, then every extent is checked, in order of the parameters. Settings are the caller's.
 
-use std::collections::BTreeSet;
-
 use super::linear::{Linear, linear, same, sub};
 use super::{Inliner, Instance};
 use hidp_ir::par::visit;
 use hidp_ir::par::{BinOp, Const, Expr, ExprKind, FaultKind, Func, Stmt, StmtKind, VarId, VarKind};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -120,8 +119,8 @@ fn extents(function: &Func, instance: &Instance) -> Vec<Extent> {
     extents
 }
 
-fn unbound(expr: &Expr, instance: &Instance) -> BTreeSet<VarId> {
-    let mut unbound = BTreeSet::new();
+fn unbound(expr: &Expr, instance: &Instance) -> OrdSet<VarId> {
+    let mut unbound = OrdSet::new();
     visit::walk_expr_vars(expr, |var, _| {
         if !instance.values.contains_key(&var) && !instance.vars.contains_key(&var) {
             unbound.insert(var);

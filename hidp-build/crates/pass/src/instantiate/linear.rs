@@ -1,14 +1,13 @@
 //! `long` expressions as polynomials, to see that two of them are equal and to solve for a dimension.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::{BinOp, Expr, ExprKind, UnOp, VarId};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 
 /// A sum of products of variables; the empty product is the constant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Polynomial {
-    terms: BTreeMap<Vec<VarId>, i128>,
+    terms: OrdMap<Vec<VarId>, i128>,
 }
 
 impl Polynomial {

@@ -7,8 +7,6 @@
 //!
 //! Adds the invariant: there is no `Call`, and all functions are entries or other forms of entries.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::Pass;
 use hidp_ir::par::effects::may_jump;
 use hidp_ir::par::visit::{self, Mutator, Visitor, look};
@@ -20,6 +18,7 @@ use hidp_prove as prove;
 use hidp_syntax::ast::Direction;
 use hidp_syntax::diag::Sink;
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -62,7 +61,7 @@ fn run(program: &mut Program) {
 /// Drops every function that is neither an entry nor another form of one.
 fn keep_entries(program: &mut Program) {
     let mut funcs = Arena::new();
-    let mut kept: BTreeMap<FuncId, FuncId> = BTreeMap::new();
+    let mut kept: OrdMap<FuncId, FuncId> = OrdMap::new();
     let mut keep = |id: &mut FuncId| *id = *kept.entry(*id).or_insert_with(|| funcs.push(program.funcs[*id].clone()));
     program.entries.iter_mut().for_each(&mut keep);
     for Alternative { entry, func, .. } in &mut program.alternatives {
@@ -74,8 +73,8 @@ fn keep_entries(program: &mut Program) {
 /// What a body calls.
 #[derive(Default)]
 struct Calls {
-    all: BTreeSet<FuncId>,
-    with_sections: BTreeSet<FuncId>,
+    all: OrdSet<FuncId>,
+    with_sections: OrdSet<FuncId>,
     inside_maps: bool,
     depth: usize,
 }
@@ -123,13 +122,13 @@ fn calls_of(block: &Block) -> Calls {
 
 /// All functions, each after those that it calls.
 fn callees_first(program: &Program) -> Vec<FuncId> {
-    fn add(program: &Program, id: FuncId, done: &mut BTreeSet<FuncId>, order: &mut Vec<FuncId>) {
+    fn add(program: &Program, id: FuncId, done: &mut OrdSet<FuncId>, order: &mut Vec<FuncId>) {
         if done.insert(id) {
             calls_of(&program.funcs[id].body).all.iter().for_each(|callee| add(program, *callee, done, order));
             order.push(id);
         }
     }
-    let (mut done, mut order) = (BTreeSet::new(), Vec::new());
+    let (mut done, mut order) = (OrdSet::new(), Vec::new());
     program.funcs.ids().for_each(|id| add(program, id, &mut done, &mut order));
     order
 }
@@ -144,9 +143,9 @@ fn inlined(program: &Program, id: FuncId) -> Func {
         func: &mut func,
         stable: known,
         depth: 0,
-        born: BTreeMap::new(),
-        extents: BTreeMap::new(),
-        ends: BTreeMap::new(),
+        born: OrdMap::new(),
+        extents: OrdMap::new(),
+        ends: OrdMap::new(),
     };
     let mut stmts = inliner.fix_params();
     inliner.visit_block(&mut body);
@@ -161,15 +160,15 @@ struct Inliner<'a> {
     program: &'a Program,
     func: &'a mut Func,
     /// Scalars of one value wherever they are in scope.
-    stable: BTreeSet<VarId>,
+    stable: OrdSet<VarId>,
     /// Maps around the present statement.
     depth: usize,
     /// Maps around the declaration of each local array.
-    born: BTreeMap<VarId, usize>,
+    born: OrdMap<VarId, usize>,
     /// Extents of every array so far, as expressions that mean the same as long as it lives.
-    extents: BTreeMap<VarId, Vec<Expr>>,
+    extents: OrdMap<VarId, Vec<Expr>>,
     /// Where the iterators around end, of those that count from 0 by ones.
-    ends: BTreeMap<VarId, Expr>,
+    ends: OrdMap<VarId, Expr>,
 }
 
 impl Mutator for Inliner<'_> {
@@ -219,13 +218,13 @@ impl Mutator for Inliner<'_> {
 #[derive(Default)]
 struct Instance {
     /// Caller's variables for parameters.
-    vars: BTreeMap<VarId, VarId>,
+    vars: OrdMap<VarId, VarId>,
     /// Caller's expressions for scalar inputs and dimensions.
-    values: BTreeMap<VarId, Expr>,
+    values: OrdMap<VarId, Expr>,
     /// Sections that are accessed in place, by the callee's parameter.
-    views: BTreeMap<VarId, section::View>,
+    views: OrdMap<VarId, section::View>,
     /// Extents of the arguments of array parameters.
-    extents: BTreeMap<VarId, Vec<Expr>>,
+    extents: OrdMap<VarId, Vec<Expr>>,
     after: Vec<Stmt>,
 }
 
@@ -252,13 +251,13 @@ impl Inliner<'_> {
     fn body(&mut self, function: &Func, instance: &Instance) -> Block {
         let mut map = instance.vars.clone();
         // Expressions go in when the names are the caller's: until then a variable of its own stands for each.
-        let mut values: BTreeMap<VarId, &Expr> = BTreeMap::new();
+        let mut values: OrdMap<VarId, &Expr> = OrdMap::new();
         for (var, value) in &instance.values {
             let stand_in = self.func.vars.push(Var { kind: VarKind::Local, ..function.vars[*var].clone() });
             map.insert(*var, stand_in);
             values.insert(stand_in, value);
         }
-        let mut views: BTreeMap<VarId, &section::View> = BTreeMap::new();
+        let mut views: OrdMap<VarId, &section::View> = OrdMap::new();
         for (param, view) in &instance.views {
             let stand_in = self.func.vars.push(function.vars[*param].clone());
             map.insert(*param, stand_in);

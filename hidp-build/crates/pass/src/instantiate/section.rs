@@ -1,8 +1,6 @@
 //! Sections as arguments: accessed in place where the callee only touches elements that are proved or tested to be inside, else
 //! copied into a temporary array and, if they are written, back.
 
-use std::collections::BTreeMap;
-
 use super::bind::require;
 use super::linear::{add, mul, same, sub};
 use super::{Inliner, Instance, guard};
@@ -13,6 +11,7 @@ use hidp_ir::par::{
     Section, SectionDim, Stmt, StmtKind, Var, VarId, VarKind,
 };
 use hidp_syntax::ast::Direction;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -311,14 +310,14 @@ impl Visitor for Uses<'_> {
 }
 
 /// Makes accesses to the stand-ins of sections accesses to their arrays.
-pub(super) fn access_in_place(body: &mut Block, views: &BTreeMap<VarId, &View>) {
+pub(super) fn access_in_place(body: &mut Block, views: &OrdMap<VarId, &View>) {
     if !views.is_empty() {
         InPlace { views }.visit_block(body);
     }
 }
 
 struct InPlace<'a> {
-    views: &'a BTreeMap<VarId, &'a View>,
+    views: &'a OrdMap<VarId, &'a View>,
 }
 
 impl Mutator for InPlace<'_> {

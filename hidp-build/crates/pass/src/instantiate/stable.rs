@@ -1,20 +1,19 @@
 //! Which expressions mean the same wherever they stand.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{BinOp, Block, ConvertMode, Expr, ExprKind, MathFn, StmtKind, UnOp, Var, VarId, VarKind};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 /// Locals that get their only value right where they are declared.
-pub(super) fn stable_scalars(vars: &Arena<VarId, Var>, body: &Block) -> BTreeSet<VarId> {
-    let mut writes: BTreeMap<VarId, usize> = BTreeMap::new();
+pub(super) fn stable_scalars(vars: &Arena<VarId, Var>, body: &Block) -> OrdSet<VarId> {
+    let mut writes: OrdMap<VarId, usize> = OrdMap::new();
     visit::walk_vars(body, |var, role| match role {
         Role::Write | Role::Update | Role::Argument { .. } => *writes.entry(var).or_default() += 1,
         Role::Declare | Role::Iterate | Role::Read => {}
     });
-    let mut stable = BTreeSet::new();
+    let mut stable = OrdSet::new();
     blocks(body, &mut |block| {
         for pair in block.stmts.windows(2) {
             if let (StmtKind::Declare { var: declared, .. }, StmtKind::Assign { var, .. }) =
@@ -43,7 +42,7 @@ const MAX_NODES: usize = 12;
 
 /// Whether an expression may be evaluated later, and several times, instead of now: it is short, cannot fault, and reads only
 /// what never changes.
-pub(super) fn may_move(vars: &Arena<VarId, Var>, stable: &BTreeSet<VarId>, expr: &Expr) -> bool {
+pub(super) fn may_move(vars: &Arena<VarId, Var>, stable: &OrdSet<VarId>, expr: &Expr) -> bool {
     let mut nodes = 0;
     let mut moves = true;
     visit::walk_subexprs(expr, |expr| {
@@ -53,7 +52,7 @@ pub(super) fn may_move(vars: &Arena<VarId, Var>, stable: &BTreeSet<VarId>, expr:
     moves && nodes <= MAX_NODES
 }
 
-fn node_moves(vars: &Arena<VarId, Var>, stable: &BTreeSet<VarId>, expr: &Expr) -> bool {
+fn node_moves(vars: &Arena<VarId, Var>, stable: &OrdSet<VarId>, expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Const(_) => true,
         ExprKind::Read(var) => match vars[*var].kind {

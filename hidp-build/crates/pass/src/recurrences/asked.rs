@@ -1,7 +1,5 @@
 //! Calls of which only a few cells are read: the function returns these, and need not keep its tables.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
 use hidp_ir::par::{
     BinOp, CallArg, ConvertMode, Expr, ExprKind, Func, FuncId, MathFn, Place, Program, SectionDim, Stmt, StmtKind,
@@ -9,6 +7,7 @@ use hidp_ir::par::{
 };
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -188,7 +187,7 @@ pub(super) fn parameter(func: &mut Func, name: &str, ty: Ty, direction: Directio
 /// The cells that statements load, each once, if they do nothing else with the arrays and the indices have their values before already.
 fn cells(outputs: &[(VarId, VarId)], stmts: &[Stmt]) -> Option<Vec<(Place, Ty)>> {
     let is_table = |var: VarId| outputs.iter().any(|(_, array)| *array == var);
-    let mut found = Loads { is_table: &is_table, places: Vec::new(), uses: 0, changed: BTreeSet::new() };
+    let mut found = Loads { is_table: &is_table, places: Vec::new(), uses: 0, changed: OrdSet::new() };
     stmts.iter().for_each(|stmt| found.visit_stmt(stmt));
     if found.uses != found.places.len() {
         return None;
@@ -207,7 +206,7 @@ fn cells(outputs: &[(VarId, VarId)], stmts: &[Stmt]) -> Option<Vec<(Place, Ty)>>
 }
 
 /// Whether an expression cannot fault, and means the same before statements that change these variables; of arrays only constant ones.
-pub(super) fn is_known(expr: &Expr, changed: &BTreeSet<VarId>, is_constant: &dyn Fn(VarId) -> bool) -> bool {
+pub(super) fn is_known(expr: &Expr, changed: &OrdSet<VarId>, is_constant: &dyn Fn(VarId) -> bool) -> bool {
     let is_known = |expr: &Expr| is_known(expr, changed, is_constant);
     match &expr.kind {
         ExprKind::Const(_) => true,
@@ -237,7 +236,7 @@ struct Loads<'a> {
     places: Vec<(Place, Ty)>,
     /// How often a table occurs.
     uses: usize,
-    changed: BTreeSet<VarId>,
+    changed: OrdSet<VarId>,
 }
 
 impl Visitor for Loads<'_> {

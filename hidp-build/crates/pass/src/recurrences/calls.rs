@@ -1,10 +1,9 @@
 //! Calls of functions of tables: each gets a function of its own, for what it is called from and what it needs.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::visit;
 use hidp_ir::par::{Block, FuncId, Program, Stmt, StmtKind, Var, VarId};
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::source::Span;
 
 use super::Around;
@@ -28,8 +27,8 @@ pub(super) struct Use {
 }
 
 /// Functions that run in iterations of maps, at least sometimes.
-pub(super) fn called_in_maps(program: &Program) -> BTreeSet<FuncId> {
-    let mut found: BTreeSet<FuncId> = BTreeSet::new();
+pub(super) fn called_in_maps(program: &Program) -> OrdSet<FuncId> {
+    let mut found: OrdSet<FuncId> = OrdSet::new();
     loop {
         let known = found.len();
         for (id, func) in program.funcs.iter() {
@@ -48,8 +47,8 @@ pub(super) fn called_in_maps(program: &Program) -> BTreeSet<FuncId> {
     }
 }
 
-pub(super) fn called(block: &Block) -> BTreeSet<FuncId> {
-    let mut found = BTreeSet::new();
+pub(super) fn called(block: &Block) -> OrdSet<FuncId> {
+    let mut found = OrdSet::new();
     visit::walk_stmts(block, |stmt| {
         if let StmtKind::Call { callee, .. } = &stmt.kind {
             found.insert(*callee);
@@ -60,11 +59,11 @@ pub(super) fn called(block: &Block) -> BTreeSet<FuncId> {
 
 /// The calls of functions of tables in a function.
 pub(super) struct Calls<'a> {
-    pub(super) of_tables: &'a BTreeSet<FuncId>,
+    pub(super) of_tables: &'a OrdSet<FuncId>,
     /// The function that calls them.
     pub(super) user: FuncId,
     /// Functions that fill tables.
-    pub(super) known: &'a mut BTreeMap<(FuncId, Around, Option<FuncId>), FuncId>,
+    pub(super) known: &'a mut OrdMap<(FuncId, Around, Option<FuncId>), FuncId>,
     /// The function, if it has courses of its own.
     pub(super) alone: Option<FuncId>,
     pub(super) uses: &'a mut Vec<Use>,

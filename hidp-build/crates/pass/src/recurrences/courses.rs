@@ -1,12 +1,12 @@
 //! Courses as lines of plans: how they are written, which ones are pinned, and the errors for those that are impossible.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use super::calls::called;
 use super::made::Made;
 use hidp_ir::par::{Course, CourseLines, Func, FuncId, PinnedCourse, Program, System, row_text};
 use hidp_syntax::diag::{Code, Diagnostic, near};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::source::Span;
 
 /// Tiles that can be asked for: their windows stand on the stack.
@@ -115,8 +115,8 @@ fn part(line: &str) -> Option<Course> {
 }
 
 /// The functions that an entry runs.
-pub fn reached(program: &Program, entry: FuncId) -> BTreeSet<FuncId> {
-    let (mut seen, mut work) = (BTreeSet::from([entry]), vec![entry]);
+pub fn reached(program: &Program, entry: FuncId) -> OrdSet<FuncId> {
+    let (mut seen, mut work) = (OrdSet::from([entry]), vec![entry]);
     while let Some(id) = work.pop() {
         work.extend(called(&program.funcs[id].body).into_iter().filter(|callee| seen.insert(*callee)));
     }
@@ -128,7 +128,7 @@ pub fn pin(program: &mut Program, entry: FuncId, pins: &[CourseLines]) -> Vec<Di
     let mut wrong = Vec::new();
     let reach = reached(program, entry);
     // Functions of tables have a system of their own, and those that it uses.
-    let mut systems: BTreeMap<String, Vec<(FuncId, System)>> = BTreeMap::new();
+    let mut systems: OrdMap<String, Vec<(FuncId, System)>> = OrdMap::new();
     for id in &reach {
         let recur = program.funcs[*id].recur.iter();
         for system in recur.flat_map(|recur| &recur.systems) {

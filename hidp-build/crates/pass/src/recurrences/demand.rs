@@ -4,13 +4,12 @@
 //! body that needs a cell which is not computed yet leaves, and starts again when that cell is there; so a fault is the first of plain
 //! recursion. Expressions with calls are taken apart for that, so that what stands before a call is evaluated before it.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::visit::{self, walk_subexprs};
 use hidp_ir::par::{
     Access, BinOp, Block, Expr, ExprKind, FaultKind, Iter, Loop, Map, Place, Stmt, StmtKind, System, Table, UnOp, Var,
     VarId, VarKind,
 };
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -42,7 +41,7 @@ struct Kept {
 
 struct Demand<'a, 'b> {
     builder: &'a mut Builder<'b>,
-    tables: BTreeMap<VarId, Kept>,
+    tables: OrdMap<VarId, Kept>,
     /// Numbers of the cells that wait.
     stack: VarId,
     /// How many cells wait.
@@ -57,7 +56,7 @@ impl<'a, 'b> Demand<'a, 'b> {
     fn new(builder: &'a mut Builder<'b>, system: &System, out: &mut Vec<Stmt>) -> Self {
         let span = system.tables[0].span;
         let mut first = Expr::int(0, span);
-        let mut tables = BTreeMap::new();
+        let mut tables = OrdMap::new();
         for table in &system.tables {
             let extents = builder.vars[table.array].shape.clone();
             let done = array(builder, "done", Ty::BOOL, extents.clone(), span);
@@ -221,7 +220,7 @@ impl<'a, 'b> Demand<'a, 'b> {
     fn try_iterations(&mut self, map: &Map, table: &Table, at: &[Expr], span: Span, out: &mut Vec<Stmt>) {
         let vars = &mut *self.builder.vars;
         let mut body = visit::duplicate_block(&map.body, vars);
-        let counted: BTreeMap<VarId, VarId> = map
+        let counted: OrdMap<VarId, VarId> = map
             .iters
             .iter()
             .map(|iter| (iter.var, vars.push(Var { kind: VarKind::Local, ..vars[iter.var].clone() })))

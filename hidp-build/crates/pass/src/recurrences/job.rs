@@ -1,11 +1,10 @@
 //! The job of computing one system of recurrences.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::effects::may_fault;
 use hidp_ir::par::visit;
 use hidp_ir::par::{Access, Block, Course, Expr, ExprKind, FuncId, Place, Program, Stmt, StmtKind, System, VarId};
 use hidp_prove as prove;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::Ty;
 
 use super::asked::Asks;
@@ -85,7 +84,7 @@ impl Job {
     /// Tables that statements declare become others: the same ones are declared where cells may fault.
     fn with_own_tables(&self, program: &mut Program, system: &System, stmts: Vec<Stmt>) -> Vec<Stmt> {
         let vars = &mut program.funcs[self.id].vars;
-        let (mut block, mut own) = (Block { stmts }, BTreeMap::new());
+        let (mut block, mut own) = (Block { stmts }, OrdMap::new());
         visit::walk_stmts(&block, |stmt| {
             if let StmtKind::Declare { var, .. } = stmt.kind
                 && system.tables.iter().any(|table| table.array == var)
@@ -354,7 +353,7 @@ impl Job {
         system: &System,
         bodies: &[Block],
         contents: &Contents,
-        (windows, bits): (&BTreeMap<VarId, Window>, Bits),
+        (windows, bits): (&OrdMap<VarId, Window>, Bits),
         way: &Way,
     ) -> Result<(Vec<Stmt>, Way), Unmet> {
         let mut contents = contents.inside();
@@ -379,7 +378,7 @@ impl Job {
         builder: &mut Builder<'_>,
         system: &System,
         mut bodies: Vec<Block>,
-        (windows, profiles): (&BTreeMap<VarId, Window>, Option<&Profiles>),
+        (windows, profiles): (&OrdMap<VarId, Window>, Option<&Profiles>),
         narrow: Option<(Narrow, Vec<Stmt>)>,
         way: Way,
     ) -> (Vec<Stmt>, Way) {
@@ -415,7 +414,7 @@ impl Job {
         builder: &mut Builder<'_>,
         system: &System,
         bodies: Vec<Block>,
-        (windows, profiles): (&BTreeMap<VarId, Window>, Option<&Profiles>),
+        (windows, profiles): (&OrdMap<VarId, Window>, Option<&Profiles>),
     ) -> Vec<Stmt> {
         let whole = self.whole(system);
         let none = Asks::default();
@@ -462,7 +461,7 @@ impl Job {
         system: &System,
         bodies: &[Block],
         cells: Cells,
-    ) -> Option<BTreeMap<VarId, Window>> {
+    ) -> Option<OrdMap<VarId, Window>> {
         let rows: Vec<&[i64]> = system.order.steps.iter().map(|steps| steps.rows[0].as_slice()).collect();
         let kept = (self.around, self.whole(system));
         window::of(builder, system, bodies, |at| wave::following(rows[at]), kept, (cells, &self.asks))

@@ -3,8 +3,6 @@
 //! It lies by steps, with the cells of a step side by side, as the lanes of a wave store them; a loop finds a cell by the number of its
 //! step. Uses of a table with equal inputs are one use then, so that what a fold needs is found in the same steps.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{
@@ -12,6 +10,7 @@ use hidp_ir::par::{
 };
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 
 use super::asked::{self, Instead};
@@ -174,7 +173,7 @@ fn row(func: &Func, array: VarId) -> Option<Vec<i64>> {
 fn once(program: &Program, vars: &Arena<VarId, Var>, stmts: &[Stmt], at: usize) -> Option<Vec<Stmt>> {
     let StmtKind::Call { callee, args } = &stmts[at].kind else { return None };
     let (own, inputs) = outputs(program, vars, &stmts[at])?;
-    let mut written = BTreeSet::new();
+    let mut written = OrdSet::new();
     for later in at + 1..stmts.len() {
         if let StmtKind::Call { callee: other, args: others } = &stmts[later].kind
             && other == callee
@@ -204,10 +203,10 @@ fn once(program: &Program, vars: &Arena<VarId, Var>, stmts: &[Stmt], at: usize) 
 }
 
 /// The tables of a call, and what its other arguments read. `None` where an argument is a part of an array.
-fn outputs(program: &Program, vars: &Arena<VarId, Var>, call: &Stmt) -> Option<(Vec<VarId>, BTreeSet<VarId>)> {
+fn outputs(program: &Program, vars: &Arena<VarId, Var>, call: &Stmt) -> Option<(Vec<VarId>, OrdSet<VarId>)> {
     let StmtKind::Call { callee, args } = &call.kind else { return None };
     let func = &program.funcs[*callee];
-    let (mut arrays, mut inputs) = (Vec::new(), BTreeSet::new());
+    let (mut arrays, mut inputs) = (Vec::new(), OrdSet::new());
     for (param, arg) in func.params.iter().zip(args) {
         match (func.vars[*param].kind, arg) {
             (VarKind::Param(Direction::Output), CallArg::Array(array)) => arrays.push(*array),

@@ -1,10 +1,10 @@
 //! What the pass makes of each use of a recurrence, for explanations.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{narrow, wave};
 use hidp_ir::par::{Course, Func, FuncId, PinnedCourse, Program, System, Table, interp, text, visit};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -285,7 +285,7 @@ impl Memory {
 /// The fields of a table of structs that cells load, which have windows of their own. `None` where structs are loaded as a whole.
 fn fields(program: &Program, func: &Func, system: &System, table: &Table) -> Option<Vec<Ty>> {
     let Ty::Struct(id) = func.vars[table.array].ty else { return None };
-    let mut loaded: Option<BTreeSet<u32>> = Some(BTreeSet::new());
+    let mut loaded: Option<OrdSet<u32>> = Some(OrdSet::new());
     for body in system.tables.iter().map(|table| &table.body) {
         visit::walk_places(body, |place, _| {
             if place.array == table.array {

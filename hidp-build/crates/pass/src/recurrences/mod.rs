@@ -37,8 +37,6 @@ mod visits;
 mod wave;
 mod window;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::Pass;
 pub use courses::{lines, name, pin, reached, shared, unfit};
 pub use made::{Fate, Kept, Made, Tests, Unmet, Wants, Way, Why};
@@ -47,6 +45,7 @@ use asked::Asks;
 use calls::{Calls, Use, called, called_in_maps};
 use hidp_ir::par::{Block, Course, FuncId, PinnedCourse, Program, Recur, Stmt, System, VarId, interp};
 use hidp_prove as prove;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use job::{Built, Job};
 
 /// The pass.
@@ -76,14 +75,14 @@ pub fn recurrences(program: &Program) -> Vec<Made> {
 
 /// Transforms the program; gives what was made of each use, if so wanted with the fates of all courses.
 fn transformed(program: &mut Program, fates: bool) -> Vec<Made> {
-    let of_tables: BTreeSet<FuncId> =
+    let of_tables: OrdSet<FuncId> =
         program.funcs.iter().filter(|(_, func)| func.recur.is_some()).map(|(id, _)| id).collect();
     if of_tables.is_empty() {
         return Vec::new();
     }
     let callers: Vec<FuncId> = program.funcs.ids().filter(|id| !of_tables.contains(id)).collect();
     let in_maps = called_in_maps(program);
-    let (mut known, mut uses) = (BTreeMap::new(), Vec::new());
+    let (mut known, mut uses) = (OrdMap::new(), Vec::new());
     for user in callers {
         if !called(&program.funcs[user].body).is_disjoint(&of_tables) {
             // Cells are given by themselves only where they certainly exist.
@@ -102,7 +101,7 @@ fn transformed(program: &mut Program, fates: bool) -> Vec<Made> {
             program.funcs[user].body = body;
         }
     }
-    let mut done: BTreeMap<FuncId, Vec<Computed>> = BTreeMap::new();
+    let mut done: OrdMap<FuncId, Vec<Computed>> = OrdMap::new();
     let mut made = Vec::new();
     for Use { tables, user, id, around, asks, span } in uses {
         let computed = done.entry(id).or_insert_with(|| compute(program, (id, user), around, &asks, fates));

@@ -7,12 +7,11 @@
 //!
 //! This is a scan of linear maps, in the two passes over the parts that Ladner and Fischer describe ("Parallel Prefix Computation", J. ACM 1980).
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::visit::{self, Mutator, Role, change};
 use hidp_ir::par::{
     BinOp, Block, ConvertMode, Expr, ExprKind, Place, Stmt, StmtKind, System, Table, UnOp, Var, VarId, VarKind,
 };
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -51,7 +50,7 @@ impl<'a> Prefix<'a> {
         if table.index.len() != 1 || !table.is_box() || steps.rows != [[1]] || !is_integer {
             return None;
         }
-        let mut found = Linear { table, ty, cells: BTreeSet::new(), order: 0 };
+        let mut found = Linear { table, ty, cells: OrdSet::new(), order: 0 };
         found.variables(body);
         if !found.block(body) || found.order == 0 {
             return None;
@@ -211,7 +210,7 @@ struct Linear<'a> {
     table: &'a Table,
     ty: Ty,
     /// Variables that depend on cells.
-    cells: BTreeSet<VarId>,
+    cells: OrdSet<VarId>,
     order: usize,
 }
 

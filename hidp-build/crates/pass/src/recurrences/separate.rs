@@ -1,12 +1,11 @@
 //! Cells that are structs become a table for each field that is needed, so that each has a window of its own, in its own type.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::visit::{self, Mutator, Role, change};
 use hidp_ir::par::{
     Block, Expr, ExprKind, Nest, Order, Place, Program, Stmt, StmtKind, Struct, System, Table, Var, VarId, VarKind,
 };
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::{StructId, Ty};
 
 use super::asked::{Ask, Asks};
@@ -84,8 +83,8 @@ pub(super) fn fields(
 }
 
 /// Which fields of a table are loaded or asked for. `None` where all of a struct is.
-fn needed(job: &Job, bodies: &[Block], table: VarId) -> Option<BTreeSet<u32>> {
-    let (mut needed, mut whole) = (BTreeSet::new(), false);
+fn needed(job: &Job, bodies: &[Block], table: VarId) -> Option<OrdSet<u32>> {
+    let (mut needed, mut whole) = (OrdSet::new(), false);
     let mut path = |path: &[u32]| match path {
         [field] => _ = needed.insert(*field),
         _ => whole = true,
@@ -149,7 +148,7 @@ impl Fields {
         builder: &mut Builder<'_>,
         structs: &Arena<StructId, Struct>,
         (table, id): (VarId, StructId),
-        needed: &BTreeSet<u32>,
+        needed: &OrdSet<u32>,
     ) -> Option<Fields> {
         let known = builder.vars[table].clone();
         let mut each = Vec::new();

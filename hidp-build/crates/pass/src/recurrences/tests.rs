@@ -1,8 +1,7 @@
-use std::collections::BTreeMap;
-
 use super::*;
 use hidp_ir::par::interp::{Arg, Array, Options, run_with};
 use hidp_ir::par::{StmtKind, print, read, verify, visit};
+use hidp_syntax::ordered::OrdMap;
 
 /// Sums along both indices: `d` is asked by `f`, whose body is `uses`.
 fn sums(body: &str, uses: &str) -> Program {
@@ -55,7 +54,7 @@ const TABLES: &str = "map (k = 0 .. N by 1) { declare T zero; call d(array x, ar
     loop (l < N) { y[k] = (y[k] + T[l, k]); } step { l = (l + 1); } }";
 
 /// After the pass, which has to mean the same as before; with what the functions do all together.
-fn after(body: &str, uses: &str) -> (Program, BTreeMap<&'static str, usize>) {
+fn after(body: &str, uses: &str) -> (Program, OrdMap<&'static str, usize>) {
     after_in(None, body, uses)
 }
 
@@ -67,7 +66,7 @@ fn pinned(mut program: Program, course: Option<Course>) -> Program {
 }
 
 /// The same, in a course.
-fn after_in(course: Option<Course>, body: &str, uses: &str) -> (Program, BTreeMap<&'static str, usize>) {
+fn after_in(course: Option<Course>, body: &str, uses: &str) -> (Program, OrdMap<&'static str, usize>) {
     let before = sums(body, uses);
     let mut program = pinned(before.clone(), course);
     super::run(&mut program);
@@ -81,7 +80,7 @@ fn after_in(course: Option<Course>, body: &str, uses: &str) -> (Program, BTreeMa
             assert_eq!(call(&before), call(&program), "{}", print(&program));
         }
     }
-    let mut found = BTreeMap::new();
+    let mut found = OrdMap::new();
     assert!(program.funcs.iter().all(|(_, func)| func.recur.is_none()));
     let mut run = vec![program.entries[0]];
     while let Some(id) = run.pop() {
@@ -107,13 +106,13 @@ fn after_in(course: Option<Course>, body: &str, uses: &str) -> (Program, BTreeMa
 #[test]
 fn a_cell_is_taken_from_a_window() {
     let (_, found) = after(SUM, ONE);
-    assert_eq!(found, BTreeMap::from([("maps", 1), ("swaps", 1), ("loops", 1)]));
+    assert_eq!(found, OrdMap::from([("maps", 1), ("swaps", 1), ("loops", 1)]));
 }
 
 #[test]
 fn a_table_is_computed_in_tiles_where_it_is_wanted() {
     let (_, found) = after(SUM, ALL);
-    assert_eq!(found, BTreeMap::from([("maps", 2), ("loops", 3), ("tables", 1)]));
+    assert_eq!(found, OrdMap::from([("maps", 2), ("loops", 3), ("tables", 1)]));
 }
 
 #[test]
@@ -131,7 +130,7 @@ fn cells_along_a_first_index_come_from_a_copy() {
     for uses in [ONE, ALL] {
         assert_eq!(
             after(COLUMN, uses).1,
-            BTreeMap::from([("tables", 2), ("maps", 1 + usize::from(uses == ALL)), ("loops", 2)])
+            OrdMap::from([("tables", 2), ("maps", 1 + usize::from(uses == ALL)), ("loops", 2)])
         );
     }
 }
@@ -156,10 +155,10 @@ fn iterations_keep_windows() {
     for uses in [EACH, INNER] {
         // One around, and one for each of two steps.
         let (_, found) = after(SUM, uses);
-        assert_eq!(found, BTreeMap::from([("maps", 3), ("loops", 1)]));
+        assert_eq!(found, OrdMap::from([("maps", 3), ("loops", 1)]));
     }
     let (_, found) = after(FAR, EACH);
-    assert_eq!(found, BTreeMap::from([("maps", 4), ("loops", 1)]));
+    assert_eq!(found, OrdMap::from([("maps", 4), ("loops", 1)]));
 }
 
 /// What is folded of a table: which iterations, where, how, into what.
@@ -270,7 +269,7 @@ fn folds_need_no_table() {
 fn iterations_keep_windows_of_lines_whose_cells_have_loops() {
     for end in [" return (c + x[j]);", " return (c /? x[j]);"] {
         let (_, found) = after(&(LINES.to_owned() + end), EACH);
-        assert_eq!(found, BTreeMap::from([("maps", 3), ("loops", 3)]), "{end}");
+        assert_eq!(found, OrdMap::from([("maps", 3), ("loops", 3)]), "{end}");
     }
     // Across the table there is one for each iteration.
     assert_eq!(after(&COLUMN.replace("d[l, j]", "d[(i - 1), j]"), EACH).1.get("tables"), Some(&1));
@@ -279,13 +278,13 @@ fn iterations_keep_windows_of_lines_whose_cells_have_loops() {
 #[test]
 fn tables_of_iterations_are_swept() {
     let (_, found) = after(SUM, TABLES);
-    assert_eq!(found, BTreeMap::from([("maps", 1), ("loops", 3), ("tables", 1)]));
+    assert_eq!(found, OrdMap::from([("maps", 1), ("loops", 3), ("tables", 1)]));
 }
 
 #[test]
 fn cells_that_fault_are_swept_in_the_order_of_the_meaning() {
     let (_, found) = after(QUOTIENT, ONE);
-    assert_eq!(found, BTreeMap::from([("maps", 1), ("loops", 2), ("tables", 1)]));
+    assert_eq!(found, OrdMap::from([("maps", 1), ("loops", 2), ("tables", 1)]));
 }
 
 #[test]

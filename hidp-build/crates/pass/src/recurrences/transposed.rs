@@ -1,10 +1,9 @@
 //! Transposed copies of tables: cells that are loaded along the first index, as `f(k+1, j)` in a fold over `k`, lie side by side in a copy
 //! whose indices are exchanged. Each cell is stored to both.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::visit::{self, Mutator, Role, change};
 use hidp_ir::par::{Block, Expr, ExprKind, Place, StmtKind, System, VarId, VarKind};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 use super::build::{self, Builder};
 use super::window::Linear;
@@ -12,8 +11,8 @@ use super::window::Linear;
 /// Makes bodies load from copies what loops and maps in them find along a first index, and store to these. Gives the copies; none where nothing is
 /// found in that way.
 pub(super) fn applied(builder: &mut Builder<'_>, system: &System, bodies: &mut [Block]) -> Vec<VarId> {
-    let mut copies: BTreeMap<VarId, VarId> = BTreeMap::new();
-    let inner: Vec<BTreeSet<VarId>> = bodies.iter().map(counted).collect();
+    let mut copies: OrdMap<VarId, VarId> = OrdMap::new();
+    let inner: Vec<OrdSet<VarId>> = bodies.iter().map(counted).collect();
     for (body, inner) in bodies.iter().zip(&inner) {
         visit::walk_places(body, |place, role| {
             let is_table = system.tables.iter().any(|table| table.array == place.array);
@@ -36,8 +35,8 @@ pub(super) fn applied(builder: &mut Builder<'_>, system: &System, bodies: &mut [
 }
 
 /// What maps and loops of a body count.
-fn counted(body: &Block) -> BTreeSet<VarId> {
-    let mut found = BTreeSet::new();
+fn counted(body: &Block) -> OrdSet<VarId> {
+    let mut found = OrdSet::new();
     visit::walk_stmts(body, |stmt| {
         if let StmtKind::Map(map) = &stmt.kind {
             found.extend(map.iters.iter().map(|iter| iter.var));
@@ -54,7 +53,7 @@ fn counted(body: &Block) -> BTreeSet<VarId> {
 }
 
 /// Whether what is counted moves the first index by one, and not the second one.
-fn is_across(place: &Place, inner: &BTreeSet<VarId>) -> bool {
+fn is_across(place: &Place, inner: &OrdSet<VarId>) -> bool {
     let [first, second] = &place.index[..] else { return false };
     let along = |expr: &Expr| {
         let sum = Linear::of(expr);
@@ -67,8 +66,8 @@ fn is_across(place: &Place, inner: &BTreeSet<VarId>) -> bool {
 
 struct Apply<'a, 'b> {
     builder: &'a mut Builder<'b>,
-    copies: &'a BTreeMap<VarId, VarId>,
-    inner: &'a BTreeSet<VarId>,
+    copies: &'a OrdMap<VarId, VarId>,
+    inner: &'a OrdSet<VarId>,
 }
 
 impl Apply<'_, '_> {

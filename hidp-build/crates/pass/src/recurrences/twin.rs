@@ -1,10 +1,9 @@
 //! Systems with two versions in a function, and the condition that selects one.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::visit;
 use hidp_ir::par::{BinOp, Block, Expr, FuncId, Program, System, Table, Var, VarId};
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdMap;
 
 use super::build;
 
@@ -30,7 +29,7 @@ pub(super) fn twin(program: &mut Program, id: FuncId, system: &System) -> System
 pub(super) fn copied(vars: &mut Arena<VarId, Var>, system: &System, bodies: &[Block]) -> (System, Vec<Block>) {
     let (mut tables, mut copies) = (Vec::new(), Vec::new());
     for (table, body) in system.tables.iter().zip(bodies) {
-        let mut map: BTreeMap<VarId, VarId> = BTreeMap::new();
+        let mut map: OrdMap<VarId, VarId> = OrdMap::new();
         for iter in &table.index {
             let copy = vars[iter.var].clone();
             map.insert(iter.var, vars.push(copy));

@@ -1,8 +1,7 @@
 //! Waves: a loop over the steps of the schedule, and in each a map over its cells.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::{BinOp, Block, Expr, Iter, Stmt, System, Table, VarId, VarKind, visit};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::Ty;
 
 use super::Around;
@@ -33,7 +32,7 @@ pub(super) fn is_skewed(system: &System) -> bool {
 
 /// The windows of all tables, and cells that are taken when their step was computed.
 pub(super) struct Windows<'a> {
-    pub(super) windows: &'a BTreeMap<VarId, Window>,
+    pub(super) windows: &'a OrdMap<VarId, Window>,
     pub(super) asks: &'a Asks,
     /// What the bodies load from fronts.
     pub(super) profiles: Option<&'a Profiles>,
@@ -71,7 +70,7 @@ pub(super) fn system(
     let lines: Vec<Lines<'_>> = asks.folds.iter().filter_map(of_fold).collect();
     lines.iter().for_each(|lines| out.extend(lines.begun(builder, span)));
     let one_step = |builder: &mut Builder<'_>, system: &System, later: usize, mut bodies: Vec<Block>| {
-        let windows: BTreeMap<VarId, Window> =
+        let windows: OrdMap<VarId, Window> =
             windows.iter().map(|(array, window)| (*array, window.turned(later))).collect();
         let number = build::add(number.clone(), Expr::int(i64::try_from(later).unwrap_or(0), span));
         for (at, body) in bodies.iter_mut().enumerate() {

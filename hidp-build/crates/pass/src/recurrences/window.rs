@@ -1,12 +1,11 @@
 //! Windows: of a wave's tables the last steps are kept, in an array each, which change roles from step to step: by `swap` at host
 //! level, in iterations of maps in as many copies of the step as there are arrays.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::visit::{self, Mutator, Role, change};
 use hidp_ir::par::{
     Access, BinOp, Block, Expr, ExprKind, Place, Stmt, StmtKind, System, Table, UnOp, Var, VarId, VarKind,
 };
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::Ty;
 
 use super::Around;
@@ -56,8 +55,8 @@ pub(super) fn of(
     following: impl Fn(usize) -> Option<usize>,
     (around, whole): (Around, bool),
     (cells, asks): (Cells, &Asks),
-) -> Option<BTreeMap<VarId, Window>> {
-    let rows: BTreeMap<VarId, &[i64]> = system
+) -> Option<OrdMap<VarId, Window>> {
+    let rows: OrdMap<VarId, &[i64]> = system
         .tables
         .iter()
         .zip(&system.order.steps)
@@ -84,7 +83,7 @@ pub(super) fn of(
         Around::Host => 1,
         Around::Map => all.into_iter().max()?,
     };
-    let mut windows = BTreeMap::new();
+    let mut windows = OrdMap::new();
     for (at, (table, steps)) in system.tables.iter().zip(&system.order.steps).enumerate() {
         let (following, length) = (following(at)?, steps.window.filter(|length| *length <= longest)?);
         let mut shape = builder.vars[table.array].shape.clone();
@@ -135,7 +134,7 @@ pub(super) fn distance(table: &Table, own: &[i64], place: &Place, row: &[i64]) -
 #[derive(Default)]
 pub(super) struct Linear {
     constant: i64,
-    terms: BTreeMap<VarId, i64>,
+    terms: OrdMap<VarId, i64>,
 }
 
 impl Linear {
@@ -190,7 +189,7 @@ pub(super) fn apply(
     builder: &mut Builder<'_>,
     system: &System,
     at: usize,
-    (windows, lines, step): (&BTreeMap<VarId, Window>, &[Lines<'_>], &Expr),
+    (windows, lines, step): (&OrdMap<VarId, Window>, &[Lines<'_>], &Expr),
     body: &mut Block,
 ) {
     let table = &system.tables[at];
@@ -204,8 +203,8 @@ struct Apply<'a, 'b> {
     system: &'a System,
     table: &'a Table,
     own: Vec<i64>,
-    rows: BTreeMap<VarId, Vec<i64>>,
-    windows: &'a BTreeMap<VarId, Window>,
+    rows: OrdMap<VarId, Vec<i64>>,
+    windows: &'a OrdMap<VarId, Window>,
     lines: &'a [Lines<'a>],
     step: &'a Expr,
 }

@@ -1,12 +1,11 @@
 //! Forwards copies and single-use integer expressions of unchanging scalars to their uses; also short sums in indices, however often
 //! they are used: an index is visibly linear in an iterator only if it contains the iterator.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::expr::is_plain;
 use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
 use hidp_ir::par::{BinOp, Block, Expr, ExprKind, Fold, Func, Place, Stmt, StmtKind, VarId, VarKind};
 use hidp_syntax::ast::Direction;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::{Scalar, Ty};
 
 /// A sum of more operands is not computed more than once.
@@ -15,12 +14,12 @@ const SHORT: usize = 4;
 /// How often each variable is read and written.
 #[derive(Default)]
 struct Uses {
-    reads: BTreeMap<VarId, usize>,
-    writes: BTreeMap<VarId, usize>,
+    reads: OrdMap<VarId, usize>,
+    writes: OrdMap<VarId, usize>,
     /// Scalars that are named where no expression can stand.
-    pinned: BTreeSet<VarId>,
+    pinned: OrdSet<VarId>,
     /// Scalars that stand in the index of an access.
-    in_indices: BTreeSet<VarId>,
+    in_indices: OrdSet<VarId>,
 }
 
 impl Visitor for Uses {
@@ -55,7 +54,7 @@ pub(super) fn propagate(func: &mut Func) -> bool {
     for (_, var) in func.vars.iter() {
         var.shape.iter().for_each(|extent| uses.visit_expr(extent));
     }
-    let mut settled: BTreeSet<VarId> = BTreeSet::new();
+    let mut settled: OrdSet<VarId> = OrdSet::new();
     for (id, var) in func.vars.iter() {
         let constant = match var.kind {
             VarKind::Dim | VarKind::Iter => true,
@@ -67,7 +66,7 @@ pub(super) fn propagate(func: &mut Func) -> bool {
         }
     }
     let mut body = std::mem::take(&mut func.body);
-    let mut pass = Propagate { func, uses, settled, seen: BTreeSet::new(), values: BTreeMap::new() };
+    let mut pass = Propagate { func, uses, settled, seen: OrdSet::new(), values: OrdMap::new() };
     pass.visit_block(&mut body);
     let values = pass.values;
     for (_, var) in func.vars.iter_mut() {
@@ -82,16 +81,16 @@ struct Propagate<'f> {
     func: &'f Func,
     uses: Uses,
     /// Variables that keep their value from here to the end of their lives.
-    settled: BTreeSet<VarId>,
+    settled: OrdSet<VarId>,
     /// Variables that have been read.
-    seen: BTreeSet<VarId>,
+    seen: OrdSet<VarId>,
     /// What to put in the place of a variable.
-    values: BTreeMap<VarId, Expr>,
+    values: OrdMap<VarId, Expr>,
 }
 
 impl Mutator for Propagate<'_> {
     fn visit_block(&mut self, block: &mut Block) {
-        let mut declared = BTreeSet::new();
+        let mut declared = OrdSet::new();
         for stmt in &mut block.stmts {
             self.visit_stmt(stmt);
             match &stmt.kind {
@@ -159,8 +158,8 @@ fn operands(expr: &Expr) -> Option<usize> {
 }
 
 /// Drops the declarations and assignments of dead variables.
-fn remove(block: &mut Block, values: &BTreeMap<VarId, Expr>) {
-    struct Remove<'v>(&'v BTreeMap<VarId, Expr>);
+fn remove(block: &mut Block, values: &OrdMap<VarId, Expr>) {
+    struct Remove<'v>(&'v OrdMap<VarId, Expr>);
     impl Mutator for Remove<'_> {
         fn visit_block(&mut self, block: &mut Block) {
             change::walk_block(self, block);

@@ -1,19 +1,18 @@
 //! Hoists values that are invariant in an inner map out of it.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::doubt::doubt;
 use hidp_ir::par::effects::{Effects, expr_may_fault};
 use hidp_ir::par::visit::{self, Mutator, Role, change};
 use hidp_ir::par::{Block, Expr, FuncId, Map, Program, Stmt, StmtKind, VarId};
 use hidp_prove as prove;
+use hidp_syntax::ordered::OrdSet;
 
 /// Moves what can be moved in one function.
 ///
 /// An inner map may be empty, and then its values were never computed. What moves must therefore be unable to fault in its
 /// new place too: it is proved again there, and what cannot be stays.
 pub(super) fn run(program: &mut Program, func: FuncId) {
-    let mut staying = BTreeSet::new();
+    let mut staying = OrdSet::new();
     loop {
         let mut trial = program.clone();
         let mut body = std::mem::take(&mut trial.funcs[func].body);
@@ -45,7 +44,7 @@ pub(super) fn run(program: &mut Program, func: FuncId) {
 struct Hoist<'p> {
     program: &'p Program,
     func: FuncId,
-    staying: &'p BTreeSet<VarId>,
+    staying: &'p OrdSet<VarId>,
     moved: Vec<VarId>,
     /// Whether the block at hand belongs to a map.
     inside: bool,
@@ -78,10 +77,10 @@ impl Hoist<'_> {
     fn take_from(&mut self, map: &mut Map) -> Vec<Stmt> {
         let vars = &self.program.funcs[self.func].vars;
         let effects = Effects::of_block(self.program, vars, &map.body);
-        let mut changing: BTreeSet<VarId> = effects.declares.union(&effects.writes).copied().collect();
+        let mut changing: OrdSet<VarId> = effects.declares.union(&effects.writes).copied().collect();
         changing.extend(map.iters.iter().map(|iter| iter.var));
         let mut moved = Vec::new();
-        let mut moving = BTreeSet::new();
+        let mut moving = OrdSet::new();
         for at in 0..map.body.stmts.len() {
             let StmtKind::Assign { var, value } = &map.body.stmts[at].kind else { continue };
             let stays = self.staying.contains(var)

@@ -1,7 +1,5 @@
 //! Folds that cannot share a nest: their values come from a second copy of the body, or from a temporary array.
 
-use std::collections::BTreeMap;
-
 use super::Split;
 use hidp_ir::par::doubt::every_dimension;
 use hidp_ir::par::effects::Effects;
@@ -9,6 +7,7 @@ use hidp_ir::par::visit;
 use hidp_ir::par::{
     Access, BinOp, Block, Expr, ExprKind, Fold, Iter, Map, MathFn, Place, Stmt, StmtKind, Target, Var, VarId, VarKind,
 };
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -51,7 +50,7 @@ impl Split<'_, '_> {
     pub(super) fn copy_of(&mut self, map: &Map, folds: Vec<Fold>) -> Map {
         let iters = map.iters.clone();
         let mut copy = Map { iters, body: Block::default(), folds, directives: map.directives.clone() };
-        let mut fresh: BTreeMap<VarId, VarId> = BTreeMap::new();
+        let mut fresh: OrdMap<VarId, VarId> = OrdMap::new();
         for iter in &mut copy.iters {
             let var = self.vars[iter.var].clone();
             let new = self.vars.push(var);
@@ -78,7 +77,7 @@ impl Split<'_, '_> {
     pub(super) fn keep_some(&mut self, map: &mut Map, folds: Vec<Fold>, before: &mut Vec<Stmt>) -> Map {
         let mut second =
             Map { iters: map.iters.clone(), body: Block::default(), folds, directives: map.directives.clone() };
-        let mut fresh: BTreeMap<VarId, VarId> = BTreeMap::new();
+        let mut fresh: OrdMap<VarId, VarId> = OrdMap::new();
         for iter in &mut second.iters {
             let var = self.vars[iter.var].clone();
             let new = self.vars.push(var);
@@ -126,7 +125,7 @@ impl Split<'_, '_> {
     }
 }
 
-fn rename_folds(map: &mut Map, fresh: &BTreeMap<VarId, VarId>) {
+fn rename_folds(map: &mut Map, fresh: &OrdMap<VarId, VarId>) {
     let renamed = |var: VarId| fresh.get(&var).copied().unwrap_or(var);
     map.directives.pins.iter_mut().for_each(|pin| pin.rename(renamed));
     for fold in &mut map.folds {

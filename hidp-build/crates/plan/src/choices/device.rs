@@ -1,7 +1,5 @@
 //! What nests on graphics processors do by a number.
 
-use std::collections::BTreeMap;
-
 use super::{ANY, Choice, Facts, NEVER, Numbers};
 use crate::cuts::is_heavy;
 use crate::device_levels::is_ordered;
@@ -15,6 +13,7 @@ use crate::{MOST_MOVED, inner_maps, key, splits};
 use hidp_ir::par::visit;
 use hidp_ir::par::{FoldKind, Func, Map, Program};
 use hidp_syntax::ast::Level;
+use hidp_syntax::ordered::OrdMap;
 
 /// Of nests.
 pub(super) static OF_NESTS: [Choice<Property, DeviceModel>; 1] = [Choice {
@@ -108,7 +107,7 @@ const RESIDENT: Numbers = Numbers::From(2, 2048);
 /// How many iterations threads take side by side, and for how many threads registers are left, of each map that is launched.
 pub(super) fn choose_loads(program: &Program, func: &Func, nest: &Map, mapping: &mut Mapping, model: &DeviceModel) {
     let facts = Facts { program, func, nest, mapping };
-    let (mut items, mut resident) = (BTreeMap::new(), BTreeMap::new());
+    let (mut items, mut resident) = (OrdMap::new(), OrdMap::new());
     for map in launched(nest, &|var| facts.mapping.exec(var)) {
         let own = if facts.is_side_by_side(map) { loads::side_by_side(func, map, model) } else { 1 };
         let most = facts.leaves_registers(map, own).then(|| loads::resident(program, func, map, own, model)).flatten();

@@ -1,11 +1,10 @@
 //! What a body asks of the level at which it runs.
 
-use std::collections::BTreeSet;
-
 use crate::target::{CallLevel, Capability};
 use hidp_ir::par::visit::{Role, Visitor, look};
 use hidp_ir::par::{Block, Func, FuncId, Map, Program, Stmt, StmtKind, VarId, VarKind, sites};
 use hidp_syntax::ast::Direction;
+use hidp_syntax::ordered::OrdSet;
 
 /// What a body needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,20 +18,13 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    pub(super) fn of(program: &Program, body: &Func, choosing: &BTreeSet<FuncId>) -> Needs {
+    pub(super) fn of(program: &Program, body: &Func, choosing: &OrdSet<FuncId>) -> Needs {
         let compound = !sites(&body.body, choosing).0.is_empty();
         let mut found = Needs { compound, maps: false, waits: false };
-        let mut written: BTreeSet<VarId> = BTreeSet::new();
+        let mut written: OrdSet<VarId> = OrdSet::new();
         for stmt in flat(&body.body) {
-            let mut of = Uses {
-                program,
-                body,
-                choosing,
-                compound,
-                maps: false,
-                reads: BTreeSet::new(),
-                writes: BTreeSet::new(),
-            };
+            let mut of =
+                Uses { program, body, choosing, compound, maps: false, reads: OrdSet::new(), writes: OrdSet::new() };
             of.visit_stmt(stmt);
             // What a turn of a loop writes the next one may read.
             let again = matches!(stmt.kind, StmtKind::Loop(_)) && of.maps;
@@ -82,13 +74,13 @@ fn flat(block: &Block) -> Vec<&Stmt> {
 struct Uses<'a> {
     program: &'a Program,
     body: &'a Func,
-    choosing: &'a BTreeSet<FuncId>,
+    choosing: &'a OrdSet<FuncId>,
     /// Whether only maps count that make calls with a choice.
     compound: bool,
     /// Whether there is such a map.
     maps: bool,
-    reads: BTreeSet<VarId>,
-    writes: BTreeSet<VarId>,
+    reads: OrdSet<VarId>,
+    writes: OrdSet<VarId>,
 }
 
 impl Visitor for Uses<'_> {

@@ -1,22 +1,21 @@
 //! What the search asks of functions and codelets in every state: found once.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::admit::Needs;
 use super::is_second_way;
 use crate::target::CallLevels;
 use hidp_ir::par::{Codelet, FuncId, Program, VarId, sites};
 use hidp_syntax::ast::PieceWay;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 /// The bodies of a program's functions that have a choice.
 pub(super) struct Bodies<'a> {
     pub(super) program: &'a Program,
-    pub(super) choosing: &'a BTreeSet<FuncId>,
+    pub(super) choosing: &'a OrdSet<FuncId>,
     pub(super) levels: &'a CallLevels,
     /// Functions that reach one another, by the number of their component.
-    component: BTreeMap<FuncId, usize>,
+    component: OrdMap<FuncId, usize>,
     /// Of each function the one that it is, then its codelets, those that are looked at second last.
-    of: BTreeMap<FuncId, Vec<Body<'a>>>,
+    of: OrdMap<FuncId, Vec<Body<'a>>>,
 }
 
 /// A function or a codelet of it.
@@ -39,7 +38,7 @@ impl<'a> Bodies<'a> {
     /// At most so many combinations of a codelet's tunables are looked at.
     pub(super) fn new(
         program: &'a Program,
-        (choosing, levels): (&'a BTreeSet<FuncId>, &'a CallLevels),
+        (choosing, levels): (&'a OrdSet<FuncId>, &'a CallLevels),
         most: usize,
     ) -> Self {
         let component = components(program, choosing);
@@ -102,21 +101,21 @@ fn combinations(codelet: Option<&Codelet>, most: usize) -> (Vec<Vec<(VarId, i64)
 }
 
 /// Functions that reach one another, codelets included, have the same number.
-fn components(program: &Program, choosing: &BTreeSet<FuncId>) -> BTreeMap<FuncId, usize> {
-    let callees = |function: FuncId| -> BTreeSet<FuncId> {
+fn components(program: &Program, choosing: &OrdSet<FuncId>) -> OrdMap<FuncId, usize> {
+    let callees = |function: FuncId| -> OrdSet<FuncId> {
         let codelets = program.spectrum_of(function).into_iter().flat_map(|spectrum| &spectrum.codelets);
         let bodies = codelets.map(|codelet| codelet.func).chain([function]);
         bodies.flat_map(|body| sites(&program.funcs[body].body, choosing).0).map(|site| site.callee).collect()
     };
-    let mut reached: BTreeMap<FuncId, BTreeSet<FuncId>> = choosing.iter().map(|id| (*id, callees(*id))).collect();
+    let mut reached: OrdMap<FuncId, OrdSet<FuncId>> = choosing.iter().map(|id| (*id, callees(*id))).collect();
     loop {
-        let before: usize = reached.values().map(BTreeSet::len).sum();
+        let before: usize = reached.values().map(OrdSet::len).sum();
         for id in choosing {
             let further: Vec<FuncId> =
                 reached[id].iter().filter_map(|next| reached.get(next)).flatten().copied().collect();
             reached.entry(*id).or_default().extend(further);
         }
-        if reached.values().map(BTreeSet::len).sum::<usize>() == before {
+        if reached.values().map(OrdSet::len).sum::<usize>() == before {
             break;
         }
     }

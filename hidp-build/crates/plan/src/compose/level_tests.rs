@@ -1,6 +1,6 @@
 //! Levels and what they can do are data: other models give other rules and compositions, and no code changes.
 
-use std::collections::BTreeSet;
+use hidp_syntax::ordered::OrdSet;
 
 use super::space::Compositions;
 use super::*;
@@ -105,9 +105,9 @@ fn graphics_processors_have_the_rules_and_plans_of_the_thesis() {
         let parts = |inner: &&str| block.map(|outer| format!("{rule}({inner}, G1({outer}))"));
         block.iter().flat_map(parts).collect::<Vec<String>>()
     };
-    let expected: BTreeSet<String> = one_block.chain(many("G4")).chain(many("G5")).collect();
+    let expected: OrdSet<String> = one_block.chain(many("G4")).chain(many("G5")).collect();
     assert_eq!(found.len(), 6 + 2 * 36);
-    assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), expected);
+    assert_eq!(found.into_iter().collect::<OrdSet<_>>(), expected);
 }
 
 /// What a level can do decides which bodies run there.

@@ -1,9 +1,9 @@
 //! Compositions: which bodies the calls of an entry take, where functions have codelets.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use hidp_ir::par::{Alternative, Choice, Codelet, FuncId, Program, Setting, Tunable, sites};
+use hidp_syntax::ordered::OrdSet;
 
 use super::notation::{self, Pieces};
 use crate::target::{CallLevels, DeviceModel, Model};
@@ -144,7 +144,7 @@ fn composed_of(bodies: &Bodies<'_>, entry: FuncId, cut: bool) -> Option<Composed
             seen.push(priced(choice));
         }
     }
-    let mut reached = BTreeSet::new();
+    let mut reached = OrdSet::new();
     usual.reach(entry, &mut reached);
     let codelets = || {
         let spectra = program.spectra.iter().filter(|spectrum| reached.contains(&spectrum.meaning));
@@ -243,7 +243,7 @@ fn contains(choice: &Choice, function: &str, codelet: &Codelet) -> bool {
 #[derive(Clone, Copy)]
 struct Usual<'a> {
     program: &'a Program,
-    choosing: &'a BTreeSet<FuncId>,
+    choosing: &'a OrdSet<FuncId>,
     levels: &'a CallLevels,
     with: Option<(FuncId, &'a Codelet)>,
     dealt: Option<usize>,
@@ -251,7 +251,7 @@ struct Usual<'a> {
 
 impl Usual<'_> {
     /// The functions with a choice that a call may lead to.
-    fn reach(&self, func: FuncId, reached: &mut BTreeSet<FuncId>) {
+    fn reach(&self, func: FuncId, reached: &mut OrdSet<FuncId>) {
         if !reached.insert(func) {
             return;
         }

@@ -1,7 +1,6 @@
 //! Which compositions are worth being versions, and for which sizes they run untuned: as estimated once they are planned, beside the
 //! entry as it is written.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::dispatch::{Dispatch, Rule, deciding};
@@ -13,6 +12,7 @@ use crate::sizes::points;
 use crate::target::Model;
 use hidp_ir::par::visit;
 use hidp_ir::par::{Block, Func, FuncId, Program, Stmt, StmtKind, VarId};
+use hidp_syntax::ordered::OrdMap;
 
 /// Steps between the binary logarithms of sizes at which versions are compared.
 const STEP: usize = 2;
@@ -127,7 +127,7 @@ fn compared_at(
     dispatch: &Dispatch,
     model: &Model,
 ) -> Option<[Compared; 2]> {
-    let known: BTreeMap<VarId, i64> = func.dims.iter().copied().zip(sizes.iter().copied()).collect();
+    let known: OrdMap<VarId, i64> = func.dims.iter().copied().zip(sizes.iter().copied()).collect();
     let measures: Vec<Option<i64>> = dispatch.measures.iter().map(|measure| measure.at(&known)).collect();
     let on = |threads: u32| {
         let rule = deciding(&dispatch.rules, &measures, threads.into());

@@ -3,7 +3,7 @@
 //! A state is a call whose body is open; it has options, each with a cost of its own and calls, which are states again. No state reaches
 //! itself. Costs of calls are multiplied by a weight and added, so the best derivations of a state follow from the best of its calls.
 
-use std::collections::BTreeMap;
+use hidp_syntax::ordered::OrdMap;
 use std::rc::Rc;
 
 /// How many derivations of a state are kept.
@@ -17,7 +17,7 @@ pub(super) struct Space {
     /// Options of each state, in the order of the text.
     pub(super) states: Vec<Vec<Alternative>>,
     /// The best of states whose options are all there.
-    known: BTreeMap<usize, Rc<[Rc<Derivation>]>>,
+    known: OrdMap<usize, Rc<[Rc<Derivation>]>>,
     evaluations: usize,
 }
 

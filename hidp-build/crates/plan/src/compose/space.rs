@@ -8,9 +8,9 @@
 //! What levels can do is the model's. The rules: a call takes a body that its level can run (select, compute), or goes to one group of a
 //! level further in (devolve); a map that makes calls is dealt to a level further in (distribute), or runs in order (serialise).
 
-use std::collections::BTreeMap;
+use hidp_syntax::ordered::OrdMap;
 #[cfg(test)]
-use std::collections::BTreeSet;
+use hidp_syntax::ordered::OrdSet;
 
 use super::bodies::{Bodies, Body};
 use super::search::{Alternative, Derivation, Space};
@@ -52,7 +52,7 @@ pub(super) struct Compositions<'a> {
     space: Space,
     taken: Vec<Vec<Taken<'a>>>,
     states: Vec<State>,
-    numbers: BTreeMap<State, usize>,
+    numbers: OrdMap<State, usize>,
     root: usize,
     /// How many bodies were weighed.
     pub(super) weighed: usize,
@@ -67,7 +67,7 @@ pub(super) struct Compositions<'a> {
 impl<'a> Compositions<'a> {
     /// The compositions; some where there are too many bodies, unless it `goes_on` with the functions alone then.
     pub(super) fn new(bodies: &'a Bodies<'a>, entry: FuncId, sizes: Vec<i64>, goes_on: bool) -> Self {
-        let (space, taken, states, numbers) = (Space::default(), Vec::new(), Vec::new(), BTreeMap::new());
+        let (space, taken, states, numbers) = (Space::default(), Vec::new(), Vec::new(), OrdMap::new());
         let (root, weighed, exceeded, cut) = (0, 0, false, false);
         let mut made = Compositions { bodies, space, taken, states, numbers, root, weighed, exceeded, cut, goes_on };
         made.root = made.state(State { function: entry, level: 0, fuel: true, branched: false, sizes });
@@ -189,8 +189,8 @@ impl<'a> Compositions<'a> {
 
     /// All rules that derivations use, as `name` says them.
     #[cfg(test)]
-    pub(super) fn rules(&self, name: &dyn Fn(&str, &str, bool) -> String) -> std::collections::BTreeSet<String> {
-        let (mut found, mut open, mut seen) = (BTreeSet::new(), vec![self.root], BTreeSet::new());
+    pub(super) fn rules(&self, name: &dyn Fn(&str, &str, bool) -> String) -> hidp_syntax::ordered::OrdSet<String> {
+        let (mut found, mut open, mut seen) = (OrdSet::new(), vec![self.root], OrdSet::new());
         while let Some(state) = open.pop() {
             if !seen.insert(state) {
                 continue;

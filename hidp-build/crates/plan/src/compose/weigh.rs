@@ -2,8 +2,6 @@
 //!
 //! An estimate, in operations on one lane of a vector: it orders compositions, and nothing else.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::counted::counted;
 use crate::target::{CallLevels, Capability};
 use hidp_ir::par::visit;
@@ -12,6 +10,7 @@ use hidp_ir::par::{
     VarId, sites,
 };
 use hidp_syntax::ast::PieceWay;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 /// A body at given sizes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,7 +41,7 @@ pub(super) fn weigh(
     sizes: &[i64],
     tunables: &[(VarId, i64)],
     (level, dealt): (usize, Option<usize>),
-    (choosing, levels): (&BTreeSet<FuncId>, &CallLevels),
+    (choosing, levels): (&OrdSet<FuncId>, &CallLevels),
 ) -> Option<Weighed> {
     let known = known(body, sizes, tunables);
     let mut scale = Scale { program, body, choosing, levels, known, level, dealt, way: None, stuck: false };
@@ -53,21 +52,21 @@ pub(super) fn weigh(
 }
 
 /// Values of dimensions and tunables.
-pub(super) fn known(body: &Func, sizes: &[i64], tunables: &[(VarId, i64)]) -> BTreeMap<VarId, i64> {
+pub(super) fn known(body: &Func, sizes: &[i64], tunables: &[(VarId, i64)]) -> OrdMap<VarId, i64> {
     body.dims.iter().copied().zip(sizes.iter().copied()).chain(tunables.iter().copied()).collect()
 }
 
 /// Whether a condition holds, if sizes and tunables say so.
-pub(super) fn holds(condition: &Expr, known: &BTreeMap<VarId, i64>) -> Option<bool> {
+pub(super) fn holds(condition: &Expr, known: &OrdMap<VarId, i64>) -> Option<bool> {
     condition.value(known).map(|value| value != 0)
 }
 
 struct Scale<'a> {
     program: &'a Program,
     body: &'a Func,
-    choosing: &'a BTreeSet<FuncId>,
+    choosing: &'a OrdSet<FuncId>,
     levels: &'a CallLevels,
-    known: BTreeMap<VarId, i64>,
+    known: OrdMap<VarId, i64>,
     /// Where statements run.
     level: usize,
     /// Where the next map with calls goes that is dealt.
@@ -172,7 +171,7 @@ impl Scale<'_> {
 
     fn call(&mut self, callee: FuncId, args: &[CallArg], weighed: &mut Weighed) {
         let function = &self.program.funcs[callee];
-        let mut bound: BTreeMap<VarId, i64> = BTreeMap::new();
+        let mut bound: OrdMap<VarId, i64> = OrdMap::new();
         for (param, arg) in function.params.iter().zip(args) {
             let extents = match arg {
                 CallArg::Array(array) => self.body.vars[*array].shape.iter().map(|extent| self.long(extent)).collect(),

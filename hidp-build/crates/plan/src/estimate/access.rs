@@ -1,6 +1,5 @@
 //! What accesses take, and what is known of their positions.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::iter::once;
 
 use super::{Around, Call};
@@ -10,6 +9,7 @@ use crate::{Exec, inner_maps, stride_of};
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{Block, Expr, ExprKind, Loop, Map, Place, Stmt, StmtKind, VarId};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 impl Call<'_> {
     /// A load or store. Where a tile of several iterations is in registers, those for which it is the same share it.
@@ -92,10 +92,10 @@ impl Call<'_> {
         let whole = Block { stmts: vec![Stmt { kind: StmtKind::Map(nest.clone()), span: self.func.span }] };
         let effects = Effects::of_block(self.program, &self.func.vars, &whole);
         let iters = once(nest).chain(inner_maps(&nest.body)).flat_map(|map| &map.iters);
-        let ranges: BTreeMap<VarId, f64> = iters.filter_map(|iter| Some((iter.var, self.known_range(iter)?))).collect();
-        let mut touched: BTreeMap<VarId, f64> = BTreeMap::new();
+        let ranges: OrdMap<VarId, f64> = iters.filter_map(|iter| Some((iter.var, self.known_range(iter)?))).collect();
+        let mut touched: OrdMap<VarId, f64> = OrdMap::new();
         visit::walk_places(&whole, |place, _| {
-            let positions: BTreeSet<VarId> = place.index.iter().flat_map(Effects::of_expr).collect();
+            let positions: OrdSet<VarId> = place.index.iter().flat_map(Effects::of_expr).collect();
             let inside = positions.iter().filter(|var| effects.declares.contains(var));
             let ways: Option<f64> = inside.map(|var| ranges.get(var).copied()).product();
             let most = touched.entry(place.array).or_default();

@@ -4,8 +4,6 @@
 //! iterators are as long as where those are in the middle of theirs; of what data say, `unknown_length` is assumed; branches that sizes do not decide
 //! count half on either side, but for comparisons of integers.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::counted::counted;
 use crate::target::{Estimates, Model};
 use crate::work::{of_element, of_function};
@@ -15,6 +13,7 @@ use hidp_ir::par::{
     BinOp, Block, Expr, ExprKind, Extent, Func, Iter, Loop, Map, PrimCall, Program, ScalarFnId, Stmt, StmtKind, VarId,
     VarKind, same,
 };
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::Scalar;
 
 mod access;
@@ -52,7 +51,7 @@ pub(super) fn estimate(
         threads,
         nests: maps.into_iter().zip(mappings?).collect(),
         known: func.dims.iter().copied().zip(sizes.iter().copied()).chain(program.usual_settings(func)).collect(),
-        loaded: BTreeSet::new(),
+        loaded: OrdSet::new(),
         conditions: [0, 0],
     };
     let time = call.host(&func.body);
@@ -68,9 +67,9 @@ struct Call<'a> {
     threads: f64,
     nests: Vec<(&'a Map, Mapping)>,
     /// Dimensions, and what else is computed from sizes; iterators have their means.
-    known: BTreeMap<VarId, i64>,
+    known: OrdMap<VarId, i64>,
     /// Variables that have what was loaded.
-    loaded: BTreeSet<VarId>,
+    loaded: OrdSet<VarId>,
     /// How many conditions of codelets may hold, and how many do not.
     conditions: [usize; 2],
 }
@@ -83,7 +82,7 @@ struct Around<'m> {
     /// The iterator whose neighbours are in vector lanes.
     lanes: Option<VarId>,
     /// Variables that depend on iterations in unknown ways.
-    varying: BTreeSet<VarId>,
+    varying: OrdSet<VarId>,
     /// Arrays whose rows are packed for lanes, at most so long.
     packed: Vec<VarId>,
     /// Whether this is an iteration of a nest.

@@ -12,13 +12,13 @@ mod tests;
 mod write;
 mod write_device;
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use super::notation::{FoldOption, Property};
 use super::{Blocks, LaneShape, MOST_MOVED, Near, Tiled, WideShape};
 use hidp_ir::par::{Map, VarId};
 use hidp_syntax::ast::Level;
+use hidp_syntax::ordered::OrdMap;
 
 pub(super) use names::Names;
 pub(super) use read::strategy_of_threads;
@@ -30,16 +30,16 @@ pub struct Mapping {
     /// What it is called in short.
     pub strategy: Strategy,
     /// How each iterator runs.
-    pub levels: BTreeMap<VarId, LevelPlan>,
+    pub levels: OrdMap<VarId, LevelPlan>,
     /// Threads of a block of each map that is launched, by its [`key`].
-    pub blocks: BTreeMap<VarId, u32>,
+    pub blocks: OrdMap<VarId, u32>,
     /// How many iterations a thread takes side by side, of each map that is launched, by its [`key`]; none where it takes one.
-    pub items: BTreeMap<VarId, u32>,
+    pub items: OrdMap<VarId, u32>,
     /// Threads of a multiprocessor that registers are left for, of each map that is launched, by its [`key`]; none where that is left to
     /// the compiler of the device.
-    pub resident: BTreeMap<VarId, u32>,
+    pub resident: OrdMap<VarId, u32>,
     /// How the range of each map that folds is cut, by its [`key`]; none where one thread or group takes it as it is.
-    pub cuts: BTreeMap<VarId, Cut>,
+    pub cuts: OrdMap<VarId, Cut>,
     /// Parts of arrays that a block copies to where its threads share them.
     pub staging: Vec<Staging>,
     /// Parts of the fold inside, if groups of their own take so many of them.
@@ -234,11 +234,11 @@ impl Mapping {
     pub fn new(strategy: Strategy) -> Self {
         Mapping {
             strategy,
-            levels: BTreeMap::new(),
-            blocks: BTreeMap::new(),
-            items: BTreeMap::new(),
-            resident: BTreeMap::new(),
-            cuts: BTreeMap::new(),
+            levels: OrdMap::new(),
+            blocks: OrdMap::new(),
+            items: OrdMap::new(),
+            resident: OrdMap::new(),
+            cuts: OrdMap::new(),
             staging: Vec::new(),
             parts: None,
             threads: None,

@@ -1,10 +1,9 @@
 //! The names by which lines know the iterators and arrays of a nest. Of several with one name the second is `i.2`.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::super::iterators;
 use hidp_ir::par::visit;
 use hidp_ir::par::{Func, Map, Target, VarId};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 /// The names of a nest's iterators, outermost first, and of the arrays that it uses.
 pub(crate) struct Names {
@@ -14,7 +13,7 @@ pub(crate) struct Names {
 
 impl Names {
     pub(crate) fn of(func: &Func, map: &Map) -> Self {
-        let mut arrays: BTreeSet<VarId> = BTreeSet::new();
+        let mut arrays: OrdSet<VarId> = OrdSet::new();
         visit::walk_vars(&map.body, |var, _| {
             arrays.insert(var);
         });
@@ -47,7 +46,7 @@ impl Names {
 }
 
 fn numbered(func: &Func, vars: impl IntoIterator<Item = VarId>) -> Vec<(VarId, String)> {
-    let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut seen: OrdMap<&str, u32> = OrdMap::new();
     let name = |var: VarId| {
         let name = func.vars[var].name.as_str();
         let number = seen.entry(name).and_modify(|number| *number += 1).or_insert(1);

@@ -1,7 +1,5 @@
 //! Lines as mappings: what devices share with processors, and processors.
 
-use std::collections::BTreeMap;
-
 use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Names, Recipe, Strategy, key};
 use crate::choices::{self, Facts};
 use crate::notation::{self, Index, Memory, Nest, Place, Property, Size, StageOption, Step};
@@ -12,6 +10,7 @@ use crate::{
     wide_shape,
 };
 use hidp_ir::par::{Func, Map, Program, VarId};
+use hidp_syntax::ordered::OrdMap;
 
 impl Mapping {
     /// Blocks whose lanes lines share out, whether or not the nest can have them.
@@ -89,7 +88,7 @@ pub(super) struct Lines {
     pub(super) steps: Vec<Resolved>,
     /// Arrays of which blocks share parts.
     pub(super) stages: Vec<Staged>,
-    pub(super) cuts: BTreeMap<VarId, Cut>,
+    pub(super) cuts: OrdMap<VarId, Cut>,
     pub(super) blocks: Vec<u32>,
     pub(super) resident: Vec<u32>,
     choices: Vec<Property>,
@@ -155,7 +154,7 @@ impl Lines {
         let mut lines = Lines {
             steps: Vec::new(),
             stages: Vec::new(),
-            cuts: BTreeMap::new(),
+            cuts: OrdMap::new(),
             blocks: Vec::new(),
             resident: Vec::new(),
             choices: Vec::new(),
@@ -304,6 +303,6 @@ pub(super) fn dim_of(map: &Map, var: VarId) -> u32 {
 }
 
 /// The cut of a map's range.
-pub(super) fn cut_of<'l>(cuts: &'l BTreeMap<VarId, Cut>, map: &Map) -> Option<&'l Cut> {
+pub(super) fn cut_of<'l>(cuts: &'l OrdMap<VarId, Cut>, map: &Map) -> Option<&'l Cut> {
     cuts.get(&key(map)?)
 }

@@ -286,7 +286,7 @@ impl Lines {
     }
 
     /// Maps that fold what their iterations leave in memory: those of a grid without turns.
-    fn values(&self, map: &Map, levels: &std::collections::BTreeMap<VarId, LevelPlan>, mapping: &mut Mapping) {
+    fn values(&self, map: &Map, levels: &hidp_syntax::ordered::OrdMap<VarId, LevelPlan>, mapping: &mut Mapping) {
         let Some(last) = key(map) else { return };
         let grid = self.runs_at(last, Place::Grid(Axis::X)) && !self.runs_at(last, Place::Seq);
         let folds = cut_of(&self.cuts, map).is_some_and(|cut| cut.number(FoldOption::Runs).is_some());

@@ -271,7 +271,7 @@ fn the_registry_has_every_word_below_the_heading_of_its_kind() {
         }
     }
     let all = words();
-    let kinds: std::collections::BTreeSet<&str> = all.iter().map(|word| word.kind).collect();
+    let kinds: hidp_syntax::ordered::OrdSet<&str> = all.iter().map(|word| word.kind).collect();
     rows.retain(|(kind, _)| kinds.contains(kind));
     let mut words: Vec<(&str, &str)> = all.iter().map(|word| (word.kind, word.word)).collect();
     words.sort_unstable();

@@ -1,7 +1,5 @@
 //! What rows of the space come to: the mappings that lines, and lowering, have for them.
 
-use std::collections::BTreeMap;
-
 use super::facts::Facts;
 use super::space::{Cut, Level as Row, Span, inner_span, is_group, outer_span};
 use crate::blocks::{BlockLine, Blocks, covers, suits, with_blocks};
@@ -16,6 +14,7 @@ use crate::{choices, inner_maps};
 use hidp_ir::par::visit::walk_stmts;
 use hidp_ir::par::{Func, Map, Program, StmtKind};
 use hidp_syntax::ast::Level;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::place::{Axis, Place};
 
 /// A nest whose rows become mappings.
@@ -29,10 +28,10 @@ pub(super) struct Carrier<'a> {
     /// Threads of a block at most.
     most_threads: u32,
     /// The nest by groups of each level, or why there is none.
-    groups: BTreeMap<Level, Result<Mapping, &'static Constraint>>,
+    groups: OrdMap<Level, Result<Mapping, &'static Constraint>>,
     /// Whether other groups can take parts of the folds inside; the nest where threads do, and blocks.
     split: Result<(), &'static Constraint>,
-    parts: BTreeMap<Level, Mapping>,
+    parts: OrdMap<Level, Mapping>,
     /// Whether blocks can have any shape.
     blocks: Result<(), &'static Constraint>,
     /// Whether a thread can take several iterations of the outermost map side by side.

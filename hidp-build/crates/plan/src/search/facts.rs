@@ -1,8 +1,6 @@
 //! What times of a nest are predicted from, found once: its maps, what an iteration of each does by itself, and how accesses move with
 //! each iterator. Numbers follow for given sizes.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::own::{Own, Places};
 use crate::counted::halfway;
 use crate::measures::ragged_extent;
@@ -10,6 +8,7 @@ use crate::shape::coefficient;
 use crate::target::DeviceMachine;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{Expr, Func, Iter, Map, Place, Program, StmtKind, VarId, VarKind};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::Ty;
 
 /// A nest.
@@ -73,11 +72,11 @@ impl<'a> Facts<'a> {
         if primitive {
             return Err(PRIMITIVE);
         }
-        let declared: BTreeSet<VarId> = visit::declared(&nest.body).into_iter().collect();
+        let declared: OrdSet<VarId> = visit::declared(&nest.body).into_iter().collect();
         let mut facts = Facts { func, arrays: Vec::new(), loops: Vec::new(), iters: Vec::new() };
         let mut places = Vec::new();
         facts.collect(program, nest, (None, 1.0), &mut places);
-        let varying: BTreeSet<VarId> =
+        let varying: OrdSet<VarId> =
             declared.iter().copied().filter(|var| func.vars[*var].kind != VarKind::Iter).collect();
         for (at, places) in places.into_iter().enumerate() {
             let outer: Places = places.into_iter().filter(|(place, ..)| !declared.contains(&place.array)).collect();
@@ -104,7 +103,7 @@ impl<'a> Facts<'a> {
         let (at, first) = (self.loops.len(), self.iters.len());
         self.iters.extend(&map.iters);
         let own = Own::of(program, map);
-        let value = |expr: &Expr| expr.value(&BTreeMap::new());
+        let value = |expr: &Expr| expr.value(&OrdMap::new());
         let is_known = |iter: &Iter| [&iter.lo, &iter.hi, &iter.step].into_iter().all(|bound| value(bound).is_some());
         let known = map.iters.iter().map(is_known).collect();
         let results = map.folds.iter().map(|fold| bytes_of(program, fold.op.ty)).collect();
@@ -124,7 +123,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn site(&self, program: &Program, place: &Place, role: Role, weight: f64, varying: &BTreeSet<VarId>) -> Site {
+    fn site(&self, program: &Program, place: &Place, role: Role, weight: f64, varying: &OrdSet<VarId>) -> Site {
         let of = |var: VarId| place.index.iter().map(|index| coefficient(index, var, varying)).collect();
         let mut moves: Vec<Option<Vec<i128>>> = self.iters.iter().map(|iter| of(iter.var)).collect();
         let mut follows = Vec::new();
@@ -197,7 +196,7 @@ impl<'a> Facts<'a> {
 
     /// What all that comes to where dimensions have these sizes.
     pub(super) fn at(&self, sizes: &[i64], machine: &DeviceMachine) -> Numbers {
-        let mut known: BTreeMap<VarId, i64> = self.func.dims.iter().copied().zip(sizes.iter().copied()).collect();
+        let mut known: OrdMap<VarId, i64> = self.func.dims.iter().copied().zip(sizes.iter().copied()).collect();
         // Counters of the host's loops.
         known.extend(halfway(&self.func.body, &known));
         // The same with the first iteration of each iterator.
@@ -257,7 +256,7 @@ impl<'a> Facts<'a> {
         &self,
         site: &Site,
         numbers: &Numbers,
-        (known, firsts): (&BTreeMap<VarId, i64>, &BTreeMap<VarId, i64>),
+        (known, firsts): (&OrdMap<VarId, i64>, &OrdMap<VarId, i64>),
         unknown: f64,
     ) -> SiteNumbers {
         let extents = self.func.vars[self.arrays[site.array]].shape.iter();

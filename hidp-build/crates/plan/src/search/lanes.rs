@@ -123,7 +123,7 @@ pub(super) fn resident(block: u32, model: &DeviceModel) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use hidp_syntax::ordered::OrdSet;
 
     /// Parts of memory that lanes touch, one by one.
     fn counted(lanes: &Lanes, site: &SiteNumbers, (start, bytes): (i64, i64)) -> usize {
@@ -135,7 +135,7 @@ mod tests {
         }
         let last = |first: i64| first + site.size as i64 - 1;
         let parts = places.into_iter().flat_map(|first| first.div_euclid(bytes)..=last(first).div_euclid(bytes));
-        parts.collect::<BTreeSet<i64>>().len()
+        parts.collect::<OrdSet<i64>>().len()
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! The work of one iteration of a map: operations, accesses and maps inside, each weighted by its expected count.
 
-use std::collections::BTreeMap;
-
 use crate::work::lane_operations;
 use hidp_ir::par::visit::{self, Role, Visitor, look};
 use hidp_ir::par::{Block, Expr, ExprKind, Map, Place, Program, Stmt, StmtKind, Target, VarId};
+use hidp_syntax::ordered::OrdMap;
 
 /// How often a side of a branch runs, and the body of a loop, where sizes do not say.
 const OF_BRANCH: f64 = 0.5;
@@ -24,7 +23,7 @@ pub(super) struct Own<'a> {
     weight: f64,
     in_index: bool,
     /// On how many of the iterators a variable depends; on none otherwise.
-    depths: BTreeMap<VarId, usize>,
+    depths: OrdMap<VarId, usize>,
     /// On how many it depends what runs.
     control: usize,
 }

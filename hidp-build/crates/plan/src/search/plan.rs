@@ -1,7 +1,5 @@
 //! The plans that the search makes: each nest has the mapping that is best for it at some sizes, where that promises more than every other plan.
 
-use std::collections::BTreeMap;
-
 use super::facts::{Facts, Numbers};
 use super::{Domain, Space, best, cost, space_of};
 use crate::blame::span_of;
@@ -14,6 +12,7 @@ use crate::sizes::thin_points_of;
 use crate::target::DeviceModel;
 use crate::{Plan, SEARCHED, inner_maps};
 use hidp_ir::par::{Func, Map, Program, VarId};
+use hidp_syntax::ordered::OrdMap;
 
 /// Steps between the binary logarithms of sizes.
 pub(super) const STEP: usize = 4;
@@ -90,7 +89,7 @@ impl<'a> Entry<'a> {
 
     /// Measures where dimensions have these sizes.
     pub(super) fn measures(&self, measures: &[Measure], sizes: &[i64]) -> Vec<Option<i64>> {
-        let known: BTreeMap<VarId, i64> = self.func.dims.iter().copied().zip(sizes.iter().copied()).collect();
+        let known: OrdMap<VarId, i64> = self.func.dims.iter().copied().zip(sizes.iter().copied()).collect();
         measures.iter().map(|measure| measure.at(&known)).collect()
     }
 

@@ -4,12 +4,12 @@
 //! Levels are the iterators of the outermost map, then the maps inside, by depth: lanes share all iterators of such a map as one index, and
 //! maps at one depth alike. What a row comes to is a [`Mapping`], as the planner has others.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use super::carry::Carrier;
 use crate::mapping::Mapping;
 use crate::refusal::{BLOCK_THREADS, Constraint, DIMS, GROUP, OUTERMOST, SHAPE};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::place::Axis;
 
 /// How much of a level's range is where.
@@ -93,7 +93,7 @@ pub struct Space {
     /// Those that can run.
     pub rows: Vec<(Row, Mapping)>,
     /// How many rows, and beginnings of rows, each constraint has cut.
-    pub cuts: BTreeMap<&'static str, usize>,
+    pub cuts: OrdMap<&'static str, usize>,
     /// Those that say nothing which another row does not, as launches lay out neighbours by themselves.
     pub alike: usize,
     /// Rows and beginnings of rows that were looked at.

@@ -14,8 +14,8 @@ use crate::{
 };
 use hidp_ir::par::FuncId;
 use hidp_syntax::diag::Sink;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::SourceMap;
-use std::collections::BTreeSet;
 
 const SUMS: &str = "function f input float A[R][C]; output float y[R];
     { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
@@ -247,7 +247,7 @@ fn raw(levels: usize, domain: Domain, number: usize) -> Option<Row> {
 fn early_cuts_leave_what_the_whole_space_has() {
     for text in [SUMS, COLUMNS, SPARSE, OUTER] {
         with(text, Domain::WHOLE, |search, carrier| {
-            let rows: BTreeSet<&Row> = search.space.rows.iter().map(|(row, _)| row).collect();
+            let rows: OrdSet<&Row> = search.space.rows.iter().map(|(row, _)| row).collect();
             let all = (0..).map_while(|number| raw(carrier.levels(), Domain::WHOLE, number));
             let carried: Vec<Row> = all.filter(|row| carrier.mapping(row).is_ok()).collect();
             assert_eq!(carried.len(), rows.len(), "{text}");
@@ -273,7 +273,7 @@ fn early_cuts_leave_what_the_whole_space_has() {
 #[test]
 fn a_sample_of_three_levels_is_cut_alike() {
     with(DEEP, Domain::WHOLE, |search, carrier| {
-        let rows: BTreeSet<&Row> = search.space.rows.iter().map(|(row, _)| row).collect();
+        let rows: OrdSet<&Row> = search.space.rows.iter().map(|(row, _)| row).collect();
         let mut seed: u64 = 12;
         let mut random = |below: usize| {
             seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -301,7 +301,7 @@ fn rows_are_lines_of_their_own() {
         let (id, model) = (program.entries[0], DeviceModel::cuda());
         let (func, map) = (&program.funcs[id], nests(&program.funcs[id])[0]);
         let search = Search::of(&program, func, map, (&model, Domain::WHOLE)).unwrap();
-        let mut seen = BTreeSet::new();
+        let mut seen = OrdSet::new();
         for (row, mapping) in search.space.rows.iter().step_by(7) {
             let lines = mapping.lines(func, map);
             let read =
@@ -421,7 +421,7 @@ fn several_plans_of_the_search_have_sizes_of_their_own() {
     assert!((2..=3).contains(&own.len()), "{own:?}");
     let func = &program.funcs[program.entries[0]];
     let at = |sizes: &[i64]| dispatch.on_device(func, &plans, sizes).expect("plans for devices");
-    let chosen: BTreeSet<&str> = thin_points_of(func, 4).iter().map(|sizes| at(sizes).name.as_str()).collect();
+    let chosen: OrdSet<&str> = thin_points_of(func, 4).iter().map(|sizes| at(sizes).name.as_str()).collect();
     assert!(own.iter().all(|name| chosen.contains(name)), "{chosen:?}");
     // Three columns: lanes along results would leave more parts than one block folds in time.
     let (thin, model) = ([1 << 20, 3], DeviceModel::cuda());

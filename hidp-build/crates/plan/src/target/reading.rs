@@ -1,7 +1,6 @@
 //! Models as documents: a model with a key that is never read is rejected.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -9,19 +8,20 @@ use toml::de::{DeTable, DeValue};
 use super::document::{DocumentError, Table};
 use super::{Codelets, Stage, Tunable};
 use hidp_syntax::ast::Domains;
+use hidp_syntax::ordered::OrdSet;
 
 /// A document whose values are ticked off as they are read.
 pub(super) struct Reading<'d> {
     root: Table<'d>,
     /// Where the values begin that were read.
-    read: RefCell<BTreeSet<usize>>,
+    read: RefCell<OrdSet<usize>>,
 }
 
 /// A table of it.
 #[derive(Clone, Copy)]
 pub(super) struct Row<'r> {
     table: Table<'r>,
-    read: &'r RefCell<BTreeSet<usize>>,
+    read: &'r RefCell<OrdSet<usize>>,
 }
 
 impl<'d> Reading<'d> {

@@ -1,7 +1,5 @@
 //! Maps inside that have no good vectors along neighbours of their own, though their iterations are independent.
 
-use std::collections::BTreeSet;
-
 use super::Classes;
 use crate::inner_maps;
 use crate::shape::{Stride, stride_of, vectorisable};
@@ -9,6 +7,7 @@ use crate::target::Model;
 use hidp_ir::par::effects;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{ExprKind, Func, Map, Program, VarId};
+use hidp_syntax::ordered::OrdSet;
 
 /// Whether a map inside of `map` is better run with lanes over the iterations around it.
 pub(super) fn apart(program: &Program, func: &Func, map: &Map, classes: &Classes, model: &Model) -> bool {
@@ -49,9 +48,9 @@ impl Nest<'_> {
     /// Whether its lanes load numbers of neighbouring structs, which iterations around would all load from one place.
     fn takes_structs_apart(&self, map: &Map) -> bool {
         let Some(own) = map.iters.last() else { return false };
-        let mut others: BTreeSet<VarId> = self.classes.varying().clone();
+        let mut others: OrdSet<VarId> = self.classes.varying().clone();
         others.remove(&self.lane);
-        let none = BTreeSet::new();
+        let none = OrdSet::new();
         let mut found = false;
         visit::walk_places(&map.body, |place, role| {
             found |= role == Role::Read

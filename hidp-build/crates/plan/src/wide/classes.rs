@@ -7,19 +7,19 @@
 //!
 //! A loop or scope is *masked* if lanes leave it at different times.
 
-use std::collections::BTreeSet;
 use std::ptr;
 
 use super::live::{self, Jumps, Live};
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{Block, Expr, Iter, Loop, Map, Stmt, StmtKind, Target, VarId};
+use hidp_syntax::ordered::OrdSet;
 
 /// What differs from lane to lane in a map whose last iterator runs along the lanes.
 #[derive(Clone, Debug, Default)]
 pub struct Classes {
-    varying: BTreeSet<VarId>,
-    masked: BTreeSet<usize>,
+    varying: OrdSet<VarId>,
+    masked: OrdSet<usize>,
 }
 
 /// What lanes that are elsewhere read when they come back.
@@ -52,7 +52,7 @@ impl Classes {
     }
 
     /// All that differs.
-    pub fn varying(&self) -> &BTreeSet<VarId> {
+    pub fn varying(&self) -> &OrdSet<VarId> {
         &self.varying
     }
 

@@ -1,11 +1,10 @@
 //! Rough tenths of a cycle per iteration, alone and as one of a group of lanes; instruction sets differ by more than a finer model would resolve.
 //! A gather costs as many loads, plus storing their addresses and merging their values, which is more per load than a scalar loop pays.
 
-use std::collections::BTreeMap;
-
 use super::numbers;
 use hidp_ir::par::visit::{Visitor, look};
 use hidp_ir::par::{BinOp, Expr, ExprKind, MathFn, Program, ScalarFnId, Stmt, StmtKind};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::Scalar;
 
 /// What something costs.
@@ -83,12 +82,12 @@ pub(super) fn of_operator(expr: &Expr) -> Option<Cost> {
 pub(super) struct Calls<'a> {
     program: &'a Program,
     /// Functions that were looked into: what calls others twice would be looked into as often as there are ways to it.
-    known: BTreeMap<ScalarFnId, Cost>,
+    known: OrdMap<ScalarFnId, Cost>,
 }
 
 impl<'a> Calls<'a> {
     pub(super) fn of(program: &'a Program) -> Self {
-        Calls { program, known: BTreeMap::new() }
+        Calls { program, known: OrdMap::new() }
     }
 
     /// What a call costs, without operands.

@@ -14,8 +14,8 @@ use hidp_ir::par::effects::Effects;
 use hidp_ir::par::lanes::vectorisable;
 use hidp_ir::par::visit::{self, Role, Visitor, look};
 use hidp_ir::par::{Access, Block, Expr, ExprKind, Fold, FoldFn, Func, Map, Place, Program, Stmt, StmtKind, VarId};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
-use std::collections::BTreeSet;
 
 /// Turns of a loop that nothing is known of.
 const TURNS: f64 = 16.0;
@@ -55,7 +55,7 @@ pub(crate) fn gain(program: &Program, func: &Func, map: &Map, model: &Model) -> 
         width,
         weight: Weight { in_order: 1.0, in_lanes: 1.0 },
         calls: Calls::of(program),
-        until: BTreeSet::new(),
+        until: OrdSet::new(),
         inside: None,
         apart: apart(program, func, map, &classes, model),
         in_order: 0.0,
@@ -92,7 +92,7 @@ struct Weight {
 
 /// What the loop over the last iterator of a map changes.
 struct Inside {
-    changes: BTreeSet<VarId>,
+    changes: OrdSet<VarId>,
     /// How often the loop begins.
     before: Weight,
 }
@@ -121,18 +121,18 @@ struct Look<'a> {
     func: &'a Func,
     classes: &'a Classes,
     /// What differs from lane to lane but for the iterator along them.
-    others: BTreeSet<VarId>,
+    others: OrdSet<VarId>,
     lane: VarId,
     /// Arrays of which threads have copies to update, and those of iterations.
-    copied: BTreeSet<VarId>,
+    copied: OrdSet<VarId>,
     /// Arrays whose rows are packed.
-    packed: BTreeSet<VarId>,
+    packed: OrdSet<VarId>,
     /// Bits of lanes, in 32.
     width: f64,
     weight: Weight,
     calls: Calls<'a>,
     /// What the masked loop around ends by.
-    until: BTreeSet<VarId>,
+    until: OrdSet<VarId>,
     /// The innermost map inside around.
     inside: Option<Inside>,
     /// Whether vectors along neighbours do badly or not at all: a map inside says so, or there is a loop of the program.
@@ -221,7 +221,7 @@ impl Visitor for Look<'_> {
                 self.apart = true;
                 let masked = self.classes.is_masked_loop(node);
                 let idle = if masked { IDLE } else { 1.0 };
-                let until = if masked { Effects::of_expr(&node.cond) } else { BTreeSet::new() };
+                let until = if masked { Effects::of_expr(&node.cond) } else { OrdSet::new() };
                 let around = std::mem::replace(&mut self.until, until);
                 self.with(TURNS, TURNS * idle, |look| look::walk_stmt(look, stmt));
                 self.until = around;

@@ -1,13 +1,12 @@
 //! Liveness: at each point in the body of a map, the variables whose value an iteration reads before it assigns them again.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::visit;
 use hidp_ir::par::{Block, Expr, Loop, Map, Place, Stmt, StmtKind, Target, VarId};
+use hidp_syntax::ordered::OrdSet;
 
 /// Variables that are read later. An array is one of them if any of its elements may be.
-pub type Live = BTreeSet<VarId>;
+pub type Live = OrdSet<VarId>;
 
 /// What is live where jumps go.
 #[derive(Clone, Debug, Default)]

@@ -20,7 +20,7 @@ pub use classes::{Classes, Joins, continues, joins_of_branch, joins_of_loop};
 pub(crate) use gain::gain;
 use hidp_ir::par::effects;
 use hidp_ir::par::visit::{self, Visitor, look};
-use std::collections::BTreeSet;
+use hidp_syntax::ordered::OrdSet;
 
 use hidp_ir::par::{
     Access, Block, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, PrimCall, Program, Stmt, StmtKind, VarId,
@@ -117,7 +117,7 @@ struct Look<'a> {
     program: &'a Program,
     func: &'a Func,
     /// What iterations declare.
-    declared: BTreeSet<VarId>,
+    declared: OrdSet<VarId>,
     classes: &'a Classes,
     /// Loops around.
     depth: usize,

@@ -1,13 +1,12 @@
 //! Arrays of iterations: each lane has its own, interleaved element by element with those of other lanes. Small ones of constant size are on
 //! the stack. For others each part of a launch allocates memory before its first group, so their sizes must be known by then.
 
-use std::collections::BTreeSet;
-
 use super::{Classes, numbers};
 use crate::refusal::{MEMORY_SIZE, Refusal};
 use hidp_ir::par::effects::{Effects, expr_may_fault};
 use hidp_ir::par::visit::{Visitor, look};
 use hidp_ir::par::{Func, Map, Program, Stmt, StmtKind, VarId};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 
 /// Bytes of the elements of an iteration's arrays on the stack: as many as a few lanes may have there.
@@ -29,7 +28,7 @@ pub struct Allocated {
 /// The arrays of a map's iterations that are allocated, if all can be had in lanes.
 pub fn allocated(program: &Program, func: &Func, map: &Map, classes: &Classes) -> Result<Vec<Allocated>, Refusal> {
     let effects = Effects::of_block(program, &func.vars, &map.body);
-    let mut unknown: BTreeSet<VarId> = effects.writes.union(&effects.declares).copied().collect();
+    let mut unknown: OrdSet<VarId> = effects.writes.union(&effects.declares).copied().collect();
     unknown.extend(map.iters.last().map(|iter| iter.var));
     let mut look = Look { program, func, classes, unknown, stack: 0, found: Vec::new(), refused: None };
     look.visit_block(&map.body);
@@ -64,7 +63,7 @@ struct Look<'a> {
     func: &'a Func,
     classes: &'a Classes,
     /// What is not known before the first group.
-    unknown: BTreeSet<VarId>,
+    unknown: OrdSet<VarId>,
     /// Bytes on the stack so far.
     stack: usize,
     found: Vec<Need>,

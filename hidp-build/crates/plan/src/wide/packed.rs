@@ -2,12 +2,11 @@
 //! per group, a copy is made with the lanes' elements adjacent. An element of a vector counts as a row of one: compilers do not hoist a masked
 //! load out of loops.
 
-use std::collections::BTreeSet;
-
 use super::Classes;
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::visit::{Role, Visitor, look};
 use hidp_ir::par::{Expr, ExprKind, Func, Iter, Map, Place, Program, Stmt, StmtKind, VarId, VarKind};
+use hidp_syntax::ordered::OrdSet;
 
 /// Bytes of packed rows of one lane, of all arrays together: 16 KiB of them for two vectors of AVX-512.
 const MOST_PACKED: usize = 512;
@@ -24,7 +23,7 @@ pub struct Packed {
 /// The arrays of a map whose rows are packed.
 pub fn packed(program: &Program, func: &Func, map: &Map, classes: &Classes) -> Vec<Packed> {
     let Some(lane) = map.iters.last() else { return Vec::new() };
-    let mut look = Look { classes, lane: lane.var, depth: 0, arrays: BTreeSet::new() };
+    let mut look = Look { classes, lane: lane.var, depth: 0, arrays: OrdSet::new() };
     look.visit_block(&map.body);
     let written = Effects::of_block(program, &func.vars, &map.body).writes;
     let read = look.arrays.into_iter().filter(|array| !written.contains(array) && is_walked(func, *array, lane));
@@ -77,7 +76,7 @@ struct Look<'a> {
     lane: VarId,
     /// Loops and maps around.
     depth: usize,
-    arrays: BTreeSet<VarId>,
+    arrays: OrdSet<VarId>,
 }
 
 impl Visitor for Look<'_> {

@@ -3,20 +3,19 @@
 //! That is so if nothing which an iteration reads has been written by then. It is so, too, if what decides about all checks, and the values that
 //! a fault names, depend on nothing that the nest writes: the check fails again, and what was written twice is that of a call that failed.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::effects::{self, Effects, has_sure_extents};
 use hidp_ir::par::visit::{self, Role, Visitor, look};
 use hidp_ir::par::{
     BinOp, Block, ConvertMode, Expr, ExprKind, Func, Map, Place, Program, Stmt, StmtKind, Target, VarId,
 };
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 
 /// A check of a map that iterations which are done again may not find as it was.
 pub(super) fn unsteady(program: &Program, func: &Func, map: &Map) -> Option<Span> {
     let effects = Effects::of_block(program, &func.vars, &map.body);
     let array = |var: &VarId| func.vars[*var].is_array();
-    let written: BTreeSet<VarId> =
+    let written: OrdSet<VarId> =
         effects.outer_writes().into_iter().filter(|var| array(var) && effects.reads.contains(var)).collect();
     let mut doubtful = written.clone();
     loop {
@@ -48,9 +47,9 @@ struct Walk<'a> {
     program: &'a Program,
     func: &'a Func,
     /// Arrays that iterations write, and read or update.
-    written: &'a BTreeSet<VarId>,
+    written: &'a OrdSet<VarId>,
     /// Variables whose values depend on them.
-    doubtful: BTreeSet<VarId>,
+    doubtful: OrdSet<VarId>,
     /// Whether it depends on them if this is executed.
     parted: bool,
     found: Found,
@@ -163,7 +162,7 @@ impl Visitor for Walk<'_> {
             StmtKind::Break | StmtKind::Continue | StmtKind::Leave => self.found.astray |= self.parted,
             // Where one lane finds that its segment is none, lanes before it have written theirs.
             StmtKind::Prim(call) => {
-                let (mut named, mut written) = (BTreeSet::new(), BTreeSet::new());
+                let (mut named, mut written) = (OrdSet::new(), OrdSet::new());
                 visit::walk_vars(&Block { stmts: vec![stmt.clone()] }, |var, role| match role {
                     Role::Write | Role::Update => {
                         written.insert(var);

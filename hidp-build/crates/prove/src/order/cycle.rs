@@ -1,12 +1,11 @@
 //! Cells that certainly need each other.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::model::{Dependence, Model};
 use super::sample::{Assignment, SIZES, Sizes};
 use super::{Refusal, RefusalKind, Witness};
 use crate::linear::{AtomKey, Lin};
 use hidp_ir::par::VarKind;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 /// A cell of a table.
 type Cell = (usize, Vec<i64>);
@@ -17,7 +16,7 @@ const CALLS: usize = 512;
 #[derive(Default)]
 struct Graph {
     /// What each cell calls: by which call, where, and with which values.
-    edges: BTreeMap<Cell, Vec<(usize, Cell, Assignment)>>,
+    edges: OrdMap<Cell, Vec<(usize, Cell, Assignment)>>,
 }
 
 impl Model<'_> {
@@ -69,7 +68,7 @@ impl Model<'_> {
             })
         };
         let about_sizes: Vec<Lin> = facts.iter().filter(|fact| is_size(fact, self)).cloned().collect();
-        let atoms: BTreeSet<_> = facts.iter().flat_map(Lin::atoms).collect();
+        let atoms: OrdSet<_> = facts.iter().flat_map(Lin::atoms).collect();
         let named: Vec<Lin> = atoms.into_iter().map(Lin::atom).filter(|atom| is_size(atom, self)).collect();
         self.assignments(&named, &about_sizes, &Assignment::new(), sizes, 1).pop()
     }
@@ -78,7 +77,7 @@ impl Model<'_> {
 impl Graph {
     /// The calls of a cycle, in their order.
     fn cycle(&self) -> Option<Vec<(usize, Assignment)>> {
-        let mut finished: BTreeSet<&Cell> = BTreeSet::new();
+        let mut finished: OrdSet<&Cell> = OrdSet::new();
         for start in self.edges.keys() {
             // Each cell on the way with the number of its next call.
             let mut way: Vec<(&Cell, usize)> = vec![(start, 0)];

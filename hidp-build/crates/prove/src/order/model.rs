@@ -1,8 +1,8 @@
 //! Tables and calls, and the questions that are proved of them.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 
 use super::search::Pair;
@@ -78,7 +78,7 @@ pub(super) struct Dependence {
     /// The caller's indices minus the called cell's, if these are constants.
     pub distance: Option<Vec<i64>>,
     /// Names of values.
-    pub names: BTreeMap<AtomId, String>,
+    pub names: OrdMap<AtomId, String>,
     /// Samples, computed on demand.
     pub pairs: Option<Rc<[Pair]>>,
 }

@@ -1,10 +1,9 @@
 //! Tables and calls from `par`.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::{Block, Map, Place, Var, VarId, VarKind};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 use super::Recurrence;
 use super::model::{Dependence, Model, Table, Work};
@@ -17,10 +16,10 @@ use crate::walk::{Client, Use, Walker};
 /// Collects the calls of a body.
 struct Reader<'a> {
     /// Arrays of the system, each with the number of its table.
-    arrays: &'a BTreeMap<VarId, usize>,
+    arrays: &'a OrdMap<VarId, usize>,
     caller: usize,
     /// Indices, and positions of maps: they take every value of their range.
-    positions: BTreeSet<AtomId>,
+    positions: OrdSet<AtomId>,
     calls: Vec<Dependence>,
 }
 
@@ -91,7 +90,7 @@ impl<'f> Model<'f> {
     /// The tables and calls of a system.
     pub(super) fn read(vars: &'f Arena<VarId, Var>, tables: &[Recurrence<'_>]) -> Model<'f> {
         let mut model = Model::tables(vars, tables);
-        let arrays: BTreeMap<VarId, usize> =
+        let arrays: OrdMap<VarId, usize> =
             tables.iter().enumerate().map(|(number, table)| (table.array, number)).collect();
         for (caller, table) in tables.iter().enumerate() {
             let positions = model.tables[caller].index.iter().copied().collect();

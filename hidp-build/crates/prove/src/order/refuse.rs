@@ -1,8 +1,7 @@
 //! Why there is no order.
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::VarKind;
+use hidp_syntax::ordered::OrdSet;
 
 use super::model::{Ahead, Dependence, Level, Model};
 use super::sample::{Assignment, SIZES, value};
@@ -94,8 +93,7 @@ impl Model<'_> {
 
     pub(super) fn blamed_with(&self, number: usize, witness: Option<Witness>) -> Blamed {
         let call = &self.calls[number];
-        let facts: BTreeSet<String> =
-            self.relevant_facts(call).iter().filter_map(|fact| self.fact(call, fact)).collect();
+        let facts: OrdSet<String> = self.relevant_facts(call).iter().filter_map(|fact| self.fact(call, fact)).collect();
         Blamed {
             span: call.span,
             caller: call.caller,

@@ -3,9 +3,8 @@
 //! What a sample contradicts cannot be proved, so samples screen candidates. Where nothing in a call is data, a sample is an
 //! example: what it shows happens.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::{VarId, VarKind};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::Scalar;
 
 use super::model::Model;
@@ -19,7 +18,7 @@ const TRIED: usize = 3000;
 const VALUES: usize = 6;
 
 /// What each atom is.
-pub(super) type Assignment = BTreeMap<AtomId, i128>;
+pub(super) type Assignment = OrdMap<AtomId, i128>;
 
 /// Sizes of a search: what scalar parameters and dimensions are, if they may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +45,7 @@ struct Sampler<'m, 'f> {
     limit: usize,
     assigned: Assignment,
     /// Values of loads by array, indices and field.
-    loads: BTreeMap<(VarId, Vec<i128>, Vec<u32>), i128>,
+    loads: OrdMap<(VarId, Vec<i128>, Vec<u32>), i128>,
     found: Vec<Assignment>,
 }
 
@@ -63,7 +62,7 @@ impl Model<'_> {
         let atoms: Vec<AtomId> = self.closure(about.iter().chain(facts)).into_iter().collect();
         let last = |lin: &Lin| lin.atoms().filter_map(|atom| atoms.binary_search(&atom).ok()).max().unwrap_or(0);
         let facts = facts.iter().map(|fact| (last(fact), fact.clone())).collect();
-        let (assigned, loads, found) = (fixed.clone(), BTreeMap::new(), Vec::new());
+        let (assigned, loads, found) = (fixed.clone(), OrdMap::new(), Vec::new());
         let mut sampler = Sampler { model: self, atoms, facts, sizes, tried: 0, limit, assigned, loads, found };
         sampler.from(0);
         let (tried, found) = (sampler.tried, sampler.found);
@@ -81,8 +80,8 @@ impl Model<'_> {
     }
 
     /// All atoms that these need, those in operations and their cases too.
-    fn closure<'a>(&self, lins: impl Iterator<Item = &'a Lin>) -> BTreeSet<AtomId> {
-        let mut found = BTreeSet::new();
+    fn closure<'a>(&self, lins: impl Iterator<Item = &'a Lin>) -> OrdSet<AtomId> {
+        let mut found = OrdSet::new();
         let mut open: Vec<AtomId> = lins.flat_map(Lin::atoms).collect();
         while let Some(atom) = open.pop() {
             if !found.insert(atom) {

@@ -10,12 +10,11 @@ mod pair;
 mod record;
 mod report;
 
-use std::collections::BTreeSet;
-
 use hidp_ir::par::visit;
 use hidp_ir::par::{Access, BinOp, Block, ExprKind, Place, PrimCall, Program, Var, VarId};
 use hidp_syntax::diag::Sink;
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdSet;
 
 use super::Doubt;
 use super::bounds;
@@ -72,11 +71,11 @@ fn divides(body: &Block) -> bool {
 /// Sets the access of every place and primitive. Numbers are those in the order of a walk.
 pub(super) struct Setter {
     /// The places that are shared.
-    shared: BTreeSet<usize>,
+    shared: OrdSet<usize>,
     /// How many places were met.
     places: usize,
     /// The calls of primitives whose segments are shared.
-    shared_calls: BTreeSet<usize>,
+    shared_calls: OrdSet<usize>,
     /// How many calls were met.
     calls: usize,
 }

@@ -3,8 +3,7 @@
 //! A butterfly writes `2 * (t - t % w) + t % w` and `w` behind it. That no other iteration does follows from three cases of `t - t % w`, in each
 //! of which all is linear: both are equal, or the one or the other is larger by the magnitude of `w` or more.
 
-use std::collections::BTreeSet;
-
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Scalar;
 
 use crate::context::{Case, Context};
@@ -41,7 +40,7 @@ pub(super) fn remainders(cx: &Context<'_>, p: &Accessed, q: &Accessed, frame: &F
 
 /// Sums that wrap nowhere in what is known are exact. A proof with rational numbers does not find out by itself.
 pub(super) fn settle_sums(cx: &mut Context<'_>) {
-    let atoms: BTreeSet<AtomId> = cx.facts.iter().flat_map(Lin::atoms).collect();
+    let atoms: OrdSet<AtomId> = cx.facts.iter().flat_map(Lin::atoms).collect();
     for atom in atoms {
         let (turns, none) = (Lin::atom(atom), Lin::constant(0));
         if matches!(cx.atoms.key(atom), AtomKey::Turns(..)) && cx.proves_eq(&turns, &none) {

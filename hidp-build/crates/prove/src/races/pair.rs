@@ -1,11 +1,10 @@
 //! Judges pairs of accesses.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::Doubt;
 use crate::context::Context;
 use crate::linear::{AtomId, AtomKey, Lin};
 use hidp_ir::par::{VarId, VarKind};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 use super::multiples;
 use super::record::{Accessed, Doing, Frame};
@@ -80,9 +79,9 @@ pub(super) struct Conflict<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Findings<'a> {
     /// Numbers of the places that other iterations may touch.
-    pub shared: BTreeSet<usize>,
+    pub shared: OrdSet<usize>,
     /// Numbers of the calls of primitives whose segments may overlap those of other iterations.
-    pub shared_calls: BTreeSet<usize>,
+    pub shared_calls: OrdSet<usize>,
     /// What is to be reported, at most one an array.
     pub conflicts: Vec<Conflict<'a>>,
     /// For each array and map in which it is shared: two accesses that could not be told apart.
@@ -90,13 +89,9 @@ pub(super) struct Findings<'a> {
 }
 
 /// Judges all pairs of accesses in one outermost map.
-pub(super) fn judge<'a>(
-    cx: &mut Context<'_>,
-    accesses: &'a [Accessed],
-    levels: &BTreeMap<VarId, usize>,
-) -> Findings<'a> {
+pub(super) fn judge<'a>(cx: &mut Context<'_>, accesses: &'a [Accessed], levels: &OrdMap<VarId, usize>) -> Findings<'a> {
     let mut findings = Findings::default();
-    let arrays: BTreeSet<VarId> = accesses.iter().map(|access| access.array).collect();
+    let arrays: OrdSet<VarId> = accesses.iter().map(|access| access.array).collect();
     for array in arrays {
         let of_array = accesses.iter().filter(|access| access.array == array).collect();
         let mut judge = Judge::new(cx, of_array, &mut findings);
@@ -113,7 +108,7 @@ struct Judge<'j, 'f, 'a> {
     accesses: Vec<&'a Accessed>,
     findings: &'j mut Findings<'a>,
     /// The maps in which all accesses of the array are shared already.
-    shared: BTreeSet<usize>,
+    shared: OrdSet<usize>,
     /// The conflict to report: of the worst kind, the first.
     conflict: Option<(Kind, Conflict<'a>)>,
     /// Pairs that may still be looked at.
@@ -122,7 +117,7 @@ struct Judge<'j, 'f, 'a> {
 
 impl<'j, 'f, 'a> Judge<'j, 'f, 'a> {
     fn new(cx: &'j mut Context<'f>, accesses: Vec<&'a Accessed>, findings: &'j mut Findings<'a>) -> Self {
-        Judge { cx, accesses, findings, shared: BTreeSet::new(), conflict: None, pairs: PAIRS }
+        Judge { cx, accesses, findings, shared: OrdSet::new(), conflict: None, pairs: PAIRS }
     }
 
     fn all(&mut self, level: usize) {

@@ -1,6 +1,5 @@
 //! Collects the accesses of a map and the maps in it, and has them judged when the outermost one ends.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::Doubt;
@@ -15,6 +14,7 @@ use hidp_ir::par::{
 };
 use hidp_syntax::ast::{Direction, PieceWay};
 use hidp_syntax::diag::Sink;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::prim::Prim;
 use hidp_syntax::source::Span;
 
@@ -93,15 +93,15 @@ pub(super) struct Accessed {
 #[derive(Debug)]
 pub(super) struct Judged {
     /// Places that are shared.
-    pub shared: BTreeSet<usize>,
+    pub shared: OrdSet<usize>,
     /// Calls of primitives whose segments are.
-    pub shared_calls: BTreeSet<usize>,
+    pub shared_calls: OrdSet<usize>,
     /// Why they are.
     pub doubts: Vec<Doubt>,
     /// Arrays of which the map does nothing but store elements.
-    stored: BTreeSet<VarId>,
+    stored: OrdSet<VarId>,
     /// The places of these.
-    stores: BTreeSet<usize>,
+    stores: OrdSet<usize>,
 }
 
 impl Judged {
@@ -135,10 +135,10 @@ pub(super) struct Recorder<'a> {
     calls: usize,
     chain: Vec<Rc<Frame>>,
     /// How many maps are around the declaration of a local array.
-    levels: BTreeMap<VarId, usize>,
+    levels: OrdMap<VarId, usize>,
     accesses: Vec<Accessed>,
     /// Arrays with places that are read.
-    loaded: BTreeSet<VarId>,
+    loaded: OrdSet<VarId>,
 }
 
 impl<'a> Recorder<'a> {
@@ -148,13 +148,13 @@ impl<'a> Recorder<'a> {
             sink,
             divided,
             judged: Vec::new(),
-            loaded: BTreeSet::new(),
+            loaded: OrdSet::new(),
             places: 0,
             maps: 0,
             prims: 0,
             calls: 0,
             chain: Vec::new(),
-            levels: BTreeMap::new(),
+            levels: OrdMap::new(),
             accesses: Vec::new(),
         }
     }
@@ -180,7 +180,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Arrays of which single elements are stored and nothing else happens, and the places that do.
-    fn stored(&mut self, accesses: &[Accessed]) -> (BTreeSet<VarId>, BTreeSet<usize>) {
+    fn stored(&mut self, accesses: &[Accessed]) -> (OrdSet<VarId>, OrdSet<usize>) {
         let mut others = std::mem::take(&mut self.loaded);
         others.extend(accesses.iter().filter(|access| access.number.is_none()).map(|access| access.array));
         let stores = || accesses.iter().filter(|access| !others.contains(&access.array));

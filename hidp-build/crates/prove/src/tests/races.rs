@@ -1,9 +1,8 @@
-use std::collections::BTreeSet;
-
 use crate::races;
 use hidp_ir::par::visit::walk_places;
 use hidp_ir::par::{Access, FuncId, Program, read, verify};
 use hidp_syntax::diag::Sink;
+use hidp_syntax::ordered::OrdSet;
 
 const VARS: &str = "
     N: long dim; M: long dim; K: long dim; s: float[1] inout; p: float[N] inout; q: float[N] inout; x: float[N] input;
@@ -29,7 +28,7 @@ fn judged(body: &str) -> (Vec<&'static str>, Vec<String>) {
     races(&mut program, func, &mut sink);
     let codes = sink.finish().iter().map(|diagnostic| diagnostic.code.info().name).collect();
     let function = &program.funcs[func];
-    let mut shared = BTreeSet::new();
+    let mut shared = OrdSet::new();
     walk_places(&function.body, |place, _| {
         if place.access == Access::Shared {
             shared.insert(function.vars[place.array].name.clone());

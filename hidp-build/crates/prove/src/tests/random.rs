@@ -1,6 +1,5 @@
 //! Small random programs, run for small sizes: nothing is proved that some run contradicts.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::testing::Random;
@@ -8,6 +7,7 @@ use crate::{bounds, races};
 use hidp_ir::par::visit::{map_places, walk_places};
 use hidp_ir::par::{Access, Place, Program, read, verify};
 use hidp_syntax::diag::Sink;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 #[derive(Clone, Debug)]
 enum E {
@@ -39,11 +39,11 @@ enum S {
 }
 
 /// Extents of the arrays.
-fn extents() -> BTreeMap<&'static str, Vec<E>> {
+fn extents() -> OrdMap<&'static str, Vec<E>> {
     let name = |name: &str| E::Name(name.to_owned());
     let two_n = E::Add(Box::new(name("N")), Box::new(name("N")));
     let product = E::Mul(Box::new(name("N")), Box::new(name("M")));
-    BTreeMap::from([
+    OrdMap::from([
         ("p", vec![name("N")]),
         ("q", vec![E::Add(Box::new(two_n), Box::new(E::Const(1)))]),
         ("A", vec![name("N"), name("M")]),
@@ -272,7 +272,7 @@ struct Event {
 struct Stop;
 
 struct Run {
-    env: BTreeMap<String, i64>,
+    env: OrdMap<String, i64>,
     idx: Vec<i64>,
     chain: Vec<(usize, Vec<i64>)>,
     maps: usize,
@@ -408,7 +408,7 @@ fn runs(body: &[S]) -> Vec<Run> {
         for m in [0, 1, 3, 6] {
             for c in [-1, 0, 2, 10, i64::MAX, i64::MIN] {
                 let idx = (0..n).map(|at| (at * 5 + (c & 7)).rem_euclid(n + 2) - 1).collect();
-                let env = BTreeMap::from([("N".to_owned(), n), ("M".to_owned(), m), ("c".to_owned(), c)]);
+                let env = OrdMap::from([("N".to_owned(), n), ("M".to_owned(), m), ("c".to_owned(), c)]);
                 let mut run = Run { env, idx, chain: vec![], maps: 0, steps: 0, events: vec![] };
                 let _ = run.block(body);
                 runs.push(run);
@@ -500,7 +500,7 @@ fn check_races(mut program: Program, runs: &[Run], text: &str, statistics: &mut 
     let reported = sink.finish();
     let places = places(&program);
     let exclusive = |event: &Event| places[event.number].access == Access::Exclusive;
-    let mut conflicts = BTreeSet::new();
+    let mut conflicts = OrdSet::new();
     for run in runs {
         let inside: Vec<&Event> = run.events.iter().filter(|event| run.inside(event.array, &event.element)).collect();
         for (at, a) in inside.iter().enumerate() {
@@ -526,7 +526,7 @@ fn check_races(mut program: Program, runs: &[Run], text: &str, statistics: &mut 
 /// Whether in this run, for each iterator around the access, some map had so many values of it that made the access inside
 /// its array.
 fn often(run: &Run, number: usize) -> bool {
-    let mut values: BTreeMap<(usize, usize, usize), BTreeSet<i64>> = BTreeMap::new();
+    let mut values: OrdMap<(usize, usize, usize), OrdSet<i64>> = OrdMap::new();
     let events = run.events.iter().filter(|event| event.number == number);
     for event in events.filter(|event| run.inside(event.array, &event.element)) {
         for (level, (map, point)) in event.chain.iter().enumerate() {
@@ -535,7 +535,7 @@ fn often(run: &Run, number: usize) -> bool {
             }
         }
     }
-    let iterators: BTreeSet<_> = values.keys().map(|(level, iterator, _)| (*level, *iterator)).collect();
+    let iterators: OrdSet<_> = values.keys().map(|(level, iterator, _)| (*level, *iterator)).collect();
     !iterators.is_empty()
         && iterators.iter().all(|(level, iterator)| {
             values.iter().any(|((l, i, _), values)| l == level && i == iterator && values.len() >= 4)

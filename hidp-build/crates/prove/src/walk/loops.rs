@@ -1,10 +1,9 @@
 //! Sequential loops: what no iteration changes, and the invariants that hold in all of them.
 
-use std::collections::BTreeSet;
-
 use super::super::written;
 use super::{Invariant, Walker};
 use hidp_ir::par::{Block, Loop, VarId};
+use hidp_syntax::ordered::OrdSet;
 
 impl Walker<'_, '_> {
     /// Loops know that a variable only grows, or only shrinks, where every iteration can be proved to keep that.
@@ -53,7 +52,7 @@ impl Walker<'_, '_> {
     }
 
     /// Every assigned integer whose value before the loop is known might only grow, or only shrink.
-    pub(super) fn guesses(&self, assigned: &BTreeSet<VarId>) -> Vec<Invariant> {
+    pub(super) fn guesses(&self, assigned: &OrdSet<VarId>) -> Vec<Invariant> {
         let mut guesses = Vec::new();
         for &var in assigned {
             let is_integer = self.cx.vars[var].ty.scalar().is_some_and(|ty| ty.is_integer());
@@ -65,7 +64,7 @@ impl Walker<'_, '_> {
     }
 
     /// Starts from every guess and drops what some iteration might break, until nothing is dropped.
-    pub(super) fn invariants(&mut self, sequential: &mut Loop, assigned: &BTreeSet<VarId>) -> Vec<Invariant> {
+    pub(super) fn invariants(&mut self, sequential: &mut Loop, assigned: &OrdSet<VarId>) -> Vec<Invariant> {
         let mut guesses = self.guesses(assigned);
         while !guesses.is_empty() {
             let count = guesses.len();

@@ -1,13 +1,12 @@
 //! Codelets are compared with their functions: right ones pass, and each way to get one wrong is found.
 
-use std::collections::BTreeSet;
-
 use crate::compiler::pipeline::testing::{PRODUCT, input, optimised};
 use crate::compiler::pipeline::{Lowered, Options, alternatives, front, lower_entry};
 use hidp_ir::par::Choice;
 use hidp_plan::Models;
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_syntax::diag::{Code, Sink};
+use hidp_syntax::ordered::OrdSet;
 
 const SUM: &str = r#"
 function sum input float x[N]; output float s; { reduce("+", x, s, N); }
@@ -420,7 +419,7 @@ fn ordered_codelets_have_the_bits_of_their_functions() {
 }
 
 /// The codelets in a choice.
-fn collect(choice: &Choice, tags: &mut BTreeSet<String>) {
+fn collect(choice: &Choice, tags: &mut OrdSet<String>) {
     tags.extend((!choice.codelet.is_empty()).then(|| choice.codelet.clone()));
     choice.calls.iter().chain(choice.otherwise.as_deref()).for_each(|inner| collect(inner, tags));
 }
@@ -442,7 +441,7 @@ fn ordered_calls_take_ordered_codelets() {
     let taken = |directive: &str| {
         let mut program = front(&input(&text(directive), Options::default()), &mut Sink::new()).expect("no error");
         hidp_plan::compose(&mut program, &Model::cpu(), None, &mut Sink::new());
-        let mut tags = BTreeSet::new();
+        let mut tags = OrdSet::new();
         program.alternatives.iter().for_each(|form| collect(&form.choice, &mut tags));
         tags.into_iter().collect::<Vec<_>>()
     };

@@ -1,12 +1,11 @@
 //! Directives take effect, or are refused with the constraint that forbids them.
 
-use std::collections::BTreeSet;
-
 use crate::compiler::pipeline::testing::input;
 use crate::compiler::pipeline::{Options, compile, front};
 use hidp_ir::par::{StmtKind, visit};
 use hidp_syntax::ast::PinWord;
 use hidp_syntax::diag::{Code, Sink};
+use hidp_syntax::ordered::OrdSet;
 
 /// Headlines and constraints of what is refused; without and with device code the same.
 fn refused(text: &str) -> Vec<String> {
@@ -208,9 +207,9 @@ fn the_product_of_hicuda_has_its_tiles_copies_and_barriers() {
 }
 
 /// The words of directives in a program.
-fn words_of(text: &str) -> BTreeSet<PinWord> {
+fn words_of(text: &str) -> OrdSet<PinWord> {
     let program = front(&input(text, Options::default()), &mut Sink::new()).expect("a program without errors");
-    let mut found = BTreeSet::new();
+    let mut found = OrdSet::new();
     for (_, func) in program.funcs.iter() {
         visit::walk_stmts(&func.body, |stmt| {
             if let StmtKind::Map(map) = &stmt.kind {
@@ -224,9 +223,9 @@ fn words_of(text: &str) -> BTreeSet<PinWord> {
 
 #[test]
 fn every_word_is_called_with_exact_and_with_random_data() {
-    let all: BTreeSet<PinWord> = PinWord::ALL.iter().copied().collect();
+    let all: OrdSet<PinWord> = PinWord::ALL.iter().copied().collect();
     assert_eq!(words_of(include_str!("../../../../tests/cases/run/directives.hdp")), all);
     // Parts of folds are taken in any order, so there is none to keep.
-    let split = BTreeSet::from([PinWord::Split]);
+    let split = OrdSet::from([PinWord::Split]);
     assert_eq!(words_of(include_str!("../../../../tests/cases/run/directives_ordered.hdp")), &all - &split);
 }

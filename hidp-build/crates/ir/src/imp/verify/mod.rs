@@ -9,7 +9,6 @@ mod simd;
 mod stmt;
 mod wide;
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 pub use shared::shared_bytes;
@@ -19,6 +18,7 @@ use super::{Entry, Function, KernelId, Lanes, Stmt, Unit, UnitTarget, VarId, Var
 use crate::imp::visit::each_stmt;
 use crate::par::Program;
 use hidp_syntax::index::Id;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Ty;
 
 /// More than this endangers a thread's stack.
@@ -48,7 +48,7 @@ pub fn verify(program: &Program, entry: &Entry) -> Result<(), Vec<VerifyError>> 
     if entry.units.is_empty() {
         errors.push(error("entry", "an entry has at least one version"));
     }
-    let mut plans = BTreeSet::new();
+    let mut plans = OrdSet::new();
     for unit in &entry.units {
         if !plans.insert(&unit.plan) || !is_identifier(&unit.plan) {
             errors.push(error(&unit.plan, "plans have different names, which are identifiers"));
@@ -129,10 +129,10 @@ struct Checker<'a> {
     /// Variables that can be used here.
     visible: Vec<VarId>,
     /// Variables introduced anywhere before.
-    introduced: BTreeSet<VarId>,
+    introduced: OrdSet<VarId>,
     /// Variables that no statement may overwrite: of loops.
-    read_only: BTreeSet<VarId>,
-    labels: BTreeSet<u32>,
+    read_only: OrdSet<VarId>,
+    labels: OrdSet<u32>,
     statement: String,
 }
 
@@ -155,9 +155,9 @@ impl<'a> Checker<'a> {
             name,
             errors,
             visible: Vec::new(),
-            introduced: BTreeSet::new(),
-            read_only: BTreeSet::new(),
-            labels: BTreeSet::new(),
+            introduced: OrdSet::new(),
+            read_only: OrdSet::new(),
+            labels: OrdSet::new(),
             statement: String::new(),
         }
     }

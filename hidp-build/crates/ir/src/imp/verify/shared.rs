@@ -1,12 +1,11 @@
 //! Memory that the threads of a block share, and what each of them has for itself.
 
-use std::collections::BTreeSet;
-
 use super::device::Scope;
 use super::{Checker, Surroundings, size_of_ty};
 use crate::imp::visit::{accessed, each_expr, each_stmt, each_subexpr, stmt_exprs};
 use crate::imp::{Block, Element, ExprKind, Function, Level, Loop, LoopKind, Prim, PrimArg, Stmt, VarId, VarKind};
 use crate::par::Program;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Ty;
 
 /// Bytes that a block may have without asking for more.
@@ -89,7 +88,7 @@ impl Checker<'_> {
     pub(super) fn shared_arrays(&mut self) {
         let is_shared = |kind| matches!(kind, VarKind::Shared { .. });
         let vars = self.function.vars.iter();
-        let arrays: BTreeSet<VarId> = vars.filter(|(_, var)| is_shared(var.kind)).map(|(id, _)| id).collect();
+        let arrays: OrdSet<VarId> = vars.filter(|(_, var)| is_shared(var.kind)).map(|(id, _)| id).collect();
         if arrays.is_empty() {
             return;
         }
@@ -150,8 +149,8 @@ struct Pending {
 
 #[derive(Clone, Default)]
 struct Touched {
-    reads: BTreeSet<VarId>,
-    writes: BTreeSet<VarId>,
+    reads: OrdSet<VarId>,
+    writes: OrdSet<VarId>,
 }
 
 impl Touched {
@@ -160,7 +159,7 @@ impl Touched {
         self.writes.extend(&other.writes);
     }
     fn conflicts(&self, later: &Touched) -> bool {
-        let meets = |a: &BTreeSet<VarId>, b: &BTreeSet<VarId>| !a.is_disjoint(b);
+        let meets = |a: &OrdSet<VarId>, b: &OrdSet<VarId>| !a.is_disjoint(b);
         meets(&self.writes, &later.reads) || meets(&self.writes, &later.writes) || meets(&self.reads, &later.writes)
     }
 }
@@ -173,9 +172,9 @@ impl Pending {
 }
 
 struct Walk<'a> {
-    arrays: BTreeSet<VarId>,
+    arrays: OrdSet<VarId>,
     /// Those of the program, whose accesses in one map do not conflict.
-    declared: BTreeSet<VarId>,
+    declared: OrdSet<VarId>,
     pending: Pending,
     /// What was pending where a scope is left.
     left: Pending,

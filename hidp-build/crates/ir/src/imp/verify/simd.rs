@@ -1,6 +1,6 @@
 //! What loops in vector lanes hold.
 
-use std::collections::BTreeSet;
+use hidp_syntax::ordered::OrdSet;
 
 use super::{Checker, holds};
 use crate::imp::visit::{each_expr, each_stmt, each_subexpr, introduced};
@@ -18,9 +18,9 @@ impl Checker<'_> {
                 "a reduction folds a scalar by a built-in operator",
             );
         }
-        let mut local = BTreeSet::new();
+        let mut local = OrdSet::new();
         each_stmt(&node.body, &mut |stmt| local.extend(introduced(stmt)));
-        let reduced: BTreeSet<VarId> = reductions.iter().map(|(var, _)| *var).collect();
+        let reduced: OrdSet<VarId> = reductions.iter().map(|(var, _)| *var).collect();
         let carried = holds(&node.body, |stmt| match stmt {
             Stmt::Set { var, .. } => !local.contains(var) && !reduced.contains(var),
             _ => false,

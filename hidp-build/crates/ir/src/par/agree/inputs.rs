@@ -1,11 +1,10 @@
 //! Arguments that suit functions: small numbers that sums and products of floats keep exactly, and positions that lie inside.
 
-use std::collections::BTreeMap;
-
 use super::multiplies;
 use crate::par::interp::{Arg, Array, Data, Value};
 use crate::par::{Expr, Func, Program, VarId, VarKind};
 use hidp_syntax::ast::Direction;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::{Scalar, Ty};
 
 /// How many sets of arguments there are for each size.
@@ -68,7 +67,7 @@ pub(super) fn make(
     fillings: &[Filling],
     set: u64,
 ) -> Option<Inputs> {
-    let known: BTreeMap<VarId, i64> = function.dims.iter().copied().zip(sizes.iter().copied()).collect();
+    let known: OrdMap<VarId, i64> = function.dims.iter().copied().zip(sizes.iter().copied()).collect();
     let exact = multiplies(&function.body);
     let mut maker = Maker { program, known, sizes, set, exact, state: set.wrapping_mul(77).wrapping_add(12345) };
     let mut args: Vec<Option<Arg>> = vec![None; function.params.len()];
@@ -102,7 +101,7 @@ pub(super) fn make(
 struct Maker<'a> {
     program: &'a Program,
     /// Dimensions and integer scalars.
-    known: BTreeMap<VarId, i64>,
+    known: OrdMap<VarId, i64>,
     sizes: &'a [i64],
     set: u64,
     /// Whether floats are powers of two.

@@ -22,13 +22,13 @@
 //!   approximations good to about twelve digits.
 //! - A local that need not be zero is filled with values that no program expects, so that a wrong proof shows.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
 use super::{Expr, FaultKind, Func, FuncId, Program, Var, VarId, VarKind};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::{Arena, Id};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -153,12 +153,12 @@ pub struct Options {
     /// Whether to watch for accesses that are wrongly marked as exclusive ([`Error::Race`]); takes several times as long.
     pub races: bool,
     /// Native functions by name.
-    pub natives: BTreeMap<String, Native>,
+    pub natives: OrdMap<String, Native>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { fuel: None, max_bytes: 1 << 32, races: false, natives: BTreeMap::new() }
+        Options { fuel: None, max_bytes: 1 << 32, races: false, natives: OrdMap::new() }
     }
 }
 

@@ -4,11 +4,10 @@
 //! them claims to be alone. Elements count as a whole, whatever field is touched; primitives are left out, their segments are
 //! checked elsewhere. Of the readers of an element a few are remembered, so not every wrong claim is seen.
 
-use std::collections::BTreeMap;
-
 use super::super::Access;
 use super::memory::BufferId;
 use super::{Error, Machine, Run, Running};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 
 /// So many readers of an element are remembered.
@@ -37,7 +36,7 @@ pub(super) struct Watch {
     paths: Vec<Path>,
     /// The path of the present iteration, if it has touched anything.
     present: Option<usize>,
-    elements: BTreeMap<(BufferId, usize), Element>,
+    elements: OrdMap<(BufferId, usize), Element>,
 }
 
 impl Watch {

@@ -1,11 +1,10 @@
 //! The segments and operands of primitives, and what is tested of them before the work.
 
-use std::collections::BTreeSet;
-
 use super::super::{ArrayRef, Extent, PrimCall};
 use super::memory::BufferId;
 use super::{Machine, Run, Running};
 use crate::par::FaultKind;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::prim::Prim;
 use hidp_syntax::source::Span;
 
@@ -198,7 +197,7 @@ impl<'p> Machine<'p> {
     /// Ends a map: its iterations must not have written to one segment.
     pub(super) fn end_of_map(&mut self) -> Run<()> {
         let Some(running) = self.maps.pop() else { return Ok(()) };
-        let mut looked_at = BTreeSet::new();
+        let mut looked_at = OrdSet::new();
         for first in &running.written {
             let key = (first.call, first.buffer);
             if !looked_at.insert(key) {

@@ -128,7 +128,7 @@ fn is_reserved(name: &str) -> bool {
 /// How each item of an arena is written.
 fn written_names<I: Id, T>(items: &Arena<I, T>, name_of: impl Fn(&T) -> &str) -> Vec<String> {
     let names: Vec<&str> = items.iter().map(|(_, item)| name_of(item)).collect();
-    let mut times = std::collections::BTreeMap::new();
+    let mut times = hidp_syntax::ordered::OrdMap::new();
     names.iter().for_each(|name| *times.entry(*name).or_insert(0) += 1);
     let write = |(at, name): (usize, &&str)| match (is_plain(name), times[name] == 1 && !is_reserved(name)) {
         (true, true) => (*name).to_string(),

@@ -2,12 +2,12 @@
 //!
 //! One invariant is not checked here: that accesses marked exclusive are ([`super::Access`]); that takes a proof.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{Block, Expr, Func, FuncId, Program, ScalarFn, StmtKind, Var, VarId, VarKind};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::{Arena, Id};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{StructId, Ty};
 
@@ -139,8 +139,8 @@ fn recursion(program: &Program, report: &mut impl FnMut(&str, String)) {
     use super::visit::{self, Visitor, look};
     #[derive(Default)]
     struct Calls {
-        funcs: BTreeSet<FuncId>,
-        scalar_fns: BTreeSet<super::ScalarFnId>,
+        funcs: OrdSet<FuncId>,
+        scalar_fns: OrdSet<super::ScalarFnId>,
     }
     impl Visitor for Calls {
         fn visit_stmt(&mut self, stmt: &super::Stmt) {
@@ -161,9 +161,8 @@ fn recursion(program: &Program, report: &mut impl FnMut(&str, String)) {
         block.into_iter().for_each(|block| calls.visit_block(block));
         calls
     };
-    let func_edges: Vec<BTreeSet<FuncId>> =
-        program.funcs.iter().map(|(_, func)| calls(Some(&func.body)).funcs).collect();
-    let scalar_edges: Vec<BTreeSet<super::ScalarFnId>> =
+    let func_edges: Vec<OrdSet<FuncId>> = program.funcs.iter().map(|(_, func)| calls(Some(&func.body)).funcs).collect();
+    let scalar_edges: Vec<OrdSet<super::ScalarFnId>> =
         program.scalar_fns.iter().map(|(_, function)| calls(function.body.as_ref()).scalar_fns).collect();
     for id in cyclic(&func_edges) {
         report(&program.funcs[id].name, "calls itself".into());
@@ -174,9 +173,9 @@ fn recursion(program: &Program, report: &mut impl FnMut(&str, String)) {
 }
 
 /// The nodes that reach themselves.
-fn cyclic<I: Id>(edges: &[BTreeSet<I>]) -> Vec<I> {
+fn cyclic<I: Id>(edges: &[OrdSet<I>]) -> Vec<I> {
     let reaches_itself = |start: I| {
-        let mut seen = BTreeSet::new();
+        let mut seen = OrdSet::new();
         let mut work: Vec<I> = vec![start];
         while let Some(node) = work.pop() {
             for next in edges.get(node.index()).into_iter().flatten() {
@@ -205,7 +204,7 @@ struct Check<'a> {
     /// Per variable in scope, the number of maps around its declaration.
     live: Vec<Option<usize>>,
     /// Locals and iterators that have been declared somewhere.
-    declared: BTreeSet<VarId>,
+    declared: OrdSet<VarId>,
     /// Number of maps around the present statement.
     depth: usize,
     /// Loops and scopes around the present statement since the last map.
@@ -230,7 +229,7 @@ impl<'a> Check<'a> {
             result: None,
             cell: None,
             live: vec![None; vars.len()],
-            declared: BTreeSet::new(),
+            declared: OrdSet::new(),
             depth: 0,
             loops: 0,
             scopes: 0,
@@ -361,7 +360,7 @@ fn func(program: &Program, func: &Func, errors: &mut Vec<VerifyError>) {
 
 impl Check<'_> {
     fn params(&mut self, params: &[VarId]) {
-        let mut seen = BTreeSet::new();
+        let mut seen = OrdSet::new();
         for param in params {
             let is_param = matches!(self.vars[*param].kind, VarKind::Param(_));
             self.require(is_param, Rule::Tables, || format!("parameter {param:?} is not of that kind"));

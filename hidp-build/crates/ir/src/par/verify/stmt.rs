@@ -1,7 +1,5 @@
 //! Statements.
 
-use std::collections::BTreeSet;
-
 use super::super::{
     Block, CallArg, Expr, Fold, FoldFn, FoldKind, FoldOp, FuncId, Iter, Loop, Map, Place, Stmt, StmtKind, Target,
     VarId, VarKind,
@@ -9,6 +7,7 @@ use super::super::{
 use super::{Check, Rule};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Id;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::{Scalar, Ty};
 
 /// The kind of a statement, for messages.
@@ -252,7 +251,7 @@ impl Check<'_> {
 
     /// What a fold says about the inside of its map: checked where the body's own locals are in scope.
     fn fold_value(&mut self, map: &Map, fold: &Fold) {
-        let mut seen = BTreeSet::new();
+        let mut seen = OrdSet::new();
         for over in &fold.over {
             let own = map.iters.iter().any(|iter| iter.var == *over);
             self.require(own, Rule::Folds, || format!("{over:?} is no iterator of the fold's map"));

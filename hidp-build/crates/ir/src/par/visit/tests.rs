@@ -1,9 +1,8 @@
-use std::collections::BTreeMap;
-
 use super::*;
 use crate::par::{Access, BinOp, Var, VarKind};
 use hidp_syntax::index::Arena;
 use hidp_syntax::index::Id;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::{FileId, Span};
 use hidp_syntax::ty::Ty;
 
@@ -59,7 +58,7 @@ fn clones_get_fresh_locals_with_renamed_extents() {
     let (vars, block) = example();
     let mut into = Arena::new();
     let outer = into.push(long("m", vec![]));
-    let mut map = BTreeMap::from([(var(0), var(5))]);
+    let mut map = OrdMap::from([(var(0), var(5))]);
     let copy = clone_block(&block, &vars, &mut into, &mut map);
     let fresh = map[&var(1)];
     assert_ne!(fresh, outer);

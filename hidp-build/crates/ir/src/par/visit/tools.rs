@@ -2,11 +2,10 @@
 //!
 //! The walks see the callbacks as `dyn`: each walk is some thirty functions, compiled once here and not once per closure.
 
-use std::collections::BTreeMap;
-
 use super::{Mutator, Role, Visitor, change, look};
 use crate::par::{Block, Expr, ExprKind, Map, Place, Stmt, StmtKind, Var, VarId};
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdMap;
 
 /// The blocks directly inside a statement.
 pub fn child_blocks(stmt: &Stmt) -> Vec<&Block> {
@@ -228,7 +227,7 @@ pub fn clone_block(
     block: &Block,
     from: &Arena<VarId, Var>,
     into: &mut Arena<VarId, Var>,
-    map: &mut BTreeMap<VarId, VarId>,
+    map: &mut OrdMap<VarId, VarId>,
 ) -> Block {
     let fresh: Vec<(VarId, Var)> = declared(block).into_iter().map(|var| (var, from[var].clone())).collect();
     clone_with(block, fresh, into, map)
@@ -237,14 +236,14 @@ pub fn clone_block(
 /// A copy of `block` beside the original, with fresh variables for what it declares.
 pub fn duplicate_block(block: &Block, vars: &mut Arena<VarId, Var>) -> Block {
     let fresh: Vec<(VarId, Var)> = declared(block).into_iter().map(|var| (var, vars[var].clone())).collect();
-    clone_with(block, fresh, vars, &mut BTreeMap::new())
+    clone_with(block, fresh, vars, &mut OrdMap::new())
 }
 
 fn clone_with(
     block: &Block,
     declared: Vec<(VarId, Var)>,
     into: &mut Arena<VarId, Var>,
-    map: &mut BTreeMap<VarId, VarId>,
+    map: &mut OrdMap<VarId, VarId>,
 ) -> Block {
     let mut fresh = Vec::new();
     for (old, var) in declared {

@@ -6,10 +6,9 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::visit::{self, Mutator, Role, change};
 use hidp_ir::par::{BinOp, Block, ConvertMode, Expr, ExprKind, Stmt, StmtKind, System, VarId, same};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::{Scalar, Ty};
 
 use super::build::{self, Builder};
@@ -28,7 +27,7 @@ const MOST_VARIABLES: u32 = 4;
 #[derive(Clone)]
 pub(super) struct Contents {
     /// The smallest and the largest element of each array, in variables of the elements' type.
-    known: BTreeMap<VarId, [VarId; 2]>,
+    known: OrdMap<VarId, [VarId; 2]>,
     /// How many cells there are.
     cells: Expr,
     /// Finds the elements.
@@ -41,7 +40,7 @@ impl Contents {
     pub(super) fn new(builder: &Builder<'_>, system: &System) -> Contents {
         let cells = system.tables.iter().map(|table| elements(builder.vars, table.array)).reduce(build::add);
         let cells = cells.expect("a system has a table");
-        Contents { known: BTreeMap::new(), cells, before: Vec::new(), conds: Vec::new() }
+        Contents { known: OrdMap::new(), cells, before: Vec::new(), conds: Vec::new() }
     }
 
     /// The same arrays are known where it was found out what they contain.
@@ -88,13 +87,13 @@ impl Contents {
 }
 
 /// Variables that one assignment sets and nothing else, with its value.
-fn set_once(body: &Block) -> BTreeMap<VarId, Expr> {
-    let mut writes: BTreeMap<VarId, usize> = BTreeMap::new();
+fn set_once(body: &Block) -> OrdMap<VarId, Expr> {
+    let mut writes: OrdMap<VarId, usize> = OrdMap::new();
     visit::walk_vars(body, |var, role| match role {
         Role::Read | Role::Declare => {}
         Role::Iterate | Role::Write | Role::Update | Role::Argument { .. } => *writes.entry(var).or_default() += 1,
     });
-    let mut set = BTreeMap::new();
+    let mut set = OrdMap::new();
     visit::walk_stmts(body, |stmt| {
         if let StmtKind::Assign { var, value } = &stmt.kind
             && writes.get(var) == Some(&1)
@@ -125,7 +124,7 @@ struct Indices<'a, 'b> {
     contents: &'a mut Contents,
     builder: &'a mut Builder<'b>,
     /// Variables that are set once.
-    set: BTreeMap<VarId, Expr>,
+    set: OrdMap<VarId, Expr>,
 }
 
 impl Indices<'_, '_> {

@@ -1,9 +1,8 @@
 //! The body of a cell in differences: the cell less its corner, from how much the cells above and on the left are more than that corner.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{BinOp, Block, Expr, ExprKind, MathFn, Place, Stmt, StmtKind, Table, UnOp, VarId};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 use super::super::build::{self, Builder};
 use super::super::narrow::{is_wide, low_bits};
@@ -21,8 +20,8 @@ pub(super) struct Vars {
 
 /// A body in differences. `None` where cells do something else than to move with their corner.
 pub(super) fn of(builder: &mut Builder<'_>, table: &Table, body: &Block, vars: Vars) -> Option<Block> {
-    let (cells, twins) = (BTreeSet::new(), BTreeMap::new());
-    let mut made = Translation { builder, table, vars, cells, twins, set: BTreeSet::new() };
+    let (cells, twins) = (OrdSet::new(), OrdMap::new());
+    let mut made = Translation { builder, table, vars, cells, twins, set: OrdSet::new() };
     loop {
         let known = made.cells.len();
         visit::walk_stmts(body, |stmt| {
@@ -43,11 +42,11 @@ struct Translation<'a, 'b> {
     table: &'a Table,
     vars: Vars,
     /// Variables that hold cells.
-    cells: BTreeSet<VarId>,
+    cells: OrdSet<VarId>,
     /// The low bits of others.
-    twins: BTreeMap<VarId, VarId>,
+    twins: OrdMap<VarId, VarId>,
     /// Variables of cells that hold one by now.
-    set: BTreeSet<VarId>,
+    set: OrdSet<VarId>,
 }
 
 fn narrow(op: BinOp, left: Expr, right: Expr) -> Expr {

@@ -4,9 +4,8 @@
 //! either way where a condition is free. What comes out are the differences of the next cells. Bounds that hold these
 //! too are *closed*: by induction over cells, no cell of a table that begins within them leaves them.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::{BinOp, Block, Const, Expr, ExprKind, MathFn, StmtKind, UnOp, VarId};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::Scalar;
 
 /// The smallest value and the largest one.
@@ -26,7 +25,7 @@ const PAIRS: i64 = 1 << 13;
 
 /// What is known of variables.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Known(BTreeMap<VarId, Range>);
+pub(super) struct Known(OrdMap<VarId, Range>);
 
 impl Known {
     pub(super) fn with(mut self, var: VarId, range: Range) -> Known {

@@ -16,10 +16,9 @@ mod rows;
 mod tests;
 mod tiles;
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{BinOp, Block, Expr, Stmt, StmtKind, System, Table, VarId};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -103,7 +102,7 @@ impl Differences {
     /// Statements that compute the cell at a place of an edge, and the cell.
     fn edge(&self, builder: &mut Builder<'_>, along: usize, at: &Expr) -> (Vec<Stmt>, Expr) {
         let edge = &self.edges[along];
-        let (from, mut own) = (builder.vars.clone(), BTreeMap::new());
+        let (from, mut own) = (builder.vars.clone(), OrdMap::new());
         let mut block = visit::clone_block(&edge.body, &from, builder.vars, &mut own);
         visit::substitute(&mut block, |var| (var == edge.index).then(|| at.clone()));
         (block.stmts, Expr::read(own[&edge.value], self.ty, at.span))

@@ -1,12 +1,11 @@
 //! Differences give what wide cells give, and bounds of differences hold for all tables of small sequences.
 
-use std::collections::BTreeMap;
-
 use super::super::build::Builder;
 use super::super::{Way, cell, recurrences};
 use super::Differences;
 use hidp_ir::par::interp::{Arg, Array, Data, Options, run_with};
 use hidp_ir::par::{Block, Course, PinnedCourse, Program, print, read, verify};
+use hidp_syntax::ordered::OrdMap;
 
 /// A table of two sequences, of which `f` reads the last cell at host level and `g` one in each iteration of a map.
 fn program(body: &str, ty: &str) -> Program {
@@ -138,7 +137,7 @@ fn bounds_hold_for_all_tables_of_small_sequences() {
         let Some(Differences { bounds, .. }) = found else { continue };
         closed += 1;
         let [same, other, first, second] = weights;
-        let mut seen: BTreeMap<usize, [i64; 2]> = BTreeMap::new();
+        let mut seen: OrdMap<usize, [i64; 2]> = OrdMap::new();
         for s in &all {
             for t in &all {
                 let mut rows = vec![vec![0_i64; t.len() + 1]; s.len() + 1];

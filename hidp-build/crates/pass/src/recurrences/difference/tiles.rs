@@ -4,14 +4,13 @@
 //! each difference has its place by the one index that it keeps from step to step: along the first index by `i`, along the second by `j`. Both lie such that the cells of a step are neighbours,
 //! so the former are backwards, as are inputs that `i` chooses. From step to step, two arrays take turns, since cells of one step are computed twice where that saves a rest (`lower::remainder`).
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{
     BinOp, Block, Directives, Expr, ExprKind, Fold, FoldFn, FoldKind, FoldOp, Map, Place, Stmt, StmtKind, Target, Var,
     VarId, VarKind,
 };
 use hidp_syntax::ast::Direction;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -76,7 +75,7 @@ struct Tiles<'a, 'b> {
     /// Of the largest tiles.
     sides: [u32; 2],
     /// Inputs that the first index chooses, backwards.
-    backwards: BTreeMap<VarId, VarId>,
+    backwards: OrdMap<VarId, VarId>,
     span: Span,
 }
 
@@ -95,7 +94,7 @@ impl<'a, 'b> Tiles<'a, 'b> {
         (size, sides): ([Expr; 2], [u32; 2]),
         span: Span,
     ) -> Self {
-        let mut backwards = BTreeMap::new();
+        let mut backwards = OrdMap::new();
         let index = table.table.index[0].var;
         visit::walk_exprs(&table.body, |expr| {
             if let Some((place, _)) = chosen(builder, expr, index) {
@@ -256,7 +255,7 @@ impl<'a, 'b> Tiles<'a, 'b> {
         // Rows are kept backwards, so that they move with the lane.
         let row = build::add(at.clone(), build::sub(build::sub(height.clone(), one.clone()), step.clone()));
         let places = [row, at.clone()];
-        let (from, mut own) = (self.builder.vars.clone(), BTreeMap::new());
+        let (from, mut own) = (self.builder.vars.clone(), OrdMap::new());
         let vars = self.table.vars;
         let mut block = Block { stmts: Vec::new() };
         block.stmts.extend([vars.along[0], vars.along[1], vars.cell].map(|var| build::declare(var, span)));

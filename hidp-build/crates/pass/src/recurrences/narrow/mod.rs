@@ -15,10 +15,9 @@ mod size;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{BinOp, Block, Expr, ExprKind, FoldFn, MathFn, Place, Stmt, StmtKind, System, VarId};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::{Scalar, Ty};
 
 use super::build::{self, Builder};
@@ -97,12 +96,12 @@ pub(super) fn of(
         contents,
         at: 0,
         shift,
-        cells: BTreeSet::new(),
-        twins: BTreeMap::new(),
+        cells: OrdSet::new(),
+        twins: OrdMap::new(),
         known: Known::default(),
         stored: vec![None; bodies.len()],
         sure: vec![[None, None]; bodies.len()],
-        retyped: BTreeSet::new(),
+        retyped: OrdSet::new(),
         all: None,
         ints: None,
         leaves: Vec::new(),
@@ -151,16 +150,16 @@ struct Narrowing<'a, 'b> {
     /// The low bits of the offset, which narrow cells are without.
     shift: VarId,
     /// Variables that hold cells.
-    cells: BTreeSet<VarId>,
+    cells: OrdSet<VarId>,
     /// The low bits of others, in variables of their own.
-    twins: BTreeMap<VarId, VarId>,
+    twins: OrdMap<VarId, VarId>,
     known: Known,
     /// The cells of each table.
     stored: Vec<Option<Bounds>>,
     /// Bounds of the cells of each table, the low one and the high one, where they are known whatever other cells are.
     sure: Vec<[Option<Bound>; 2]>,
     /// Variables that become narrow.
-    retyped: BTreeSet<VarId>,
+    retyped: OrdSet<VarId>,
     /// All that is computed from cells.
     all: Option<Bounds>,
     /// What has to fit `int`, so that the program's own arithmetic does not wrap.

@@ -1,9 +1,8 @@
 //! Plain values: those that depend on no cell.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::{BinOp, Const, Expr, ExprKind, MathFn, UnOp, VarId, VarKind, same};
 use hidp_syntax::ast::Direction;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -12,7 +11,7 @@ use super::size::{End, LEAF, Range, Size};
 use super::{Narrowing, TY, is_wide};
 
 /// The low bits of a plain value in a narrow type. Variables have them in others, `twins`.
-pub(in super::super) fn low_bits(expr: &Expr, ty: Ty, twins: &BTreeMap<VarId, VarId>) -> Expr {
+pub(in super::super) fn low_bits(expr: &Expr, ty: Ty, twins: &OrdMap<VarId, VarId>) -> Expr {
     let span = expr.span;
     let low = |expr: &Expr| Box::new(low_bits(expr, ty, twins));
     let kind = match &expr.kind {

@@ -1,8 +1,7 @@
 //! Bounds of values: expressions of `long`, which cannot wrap where all that they are made of is small.
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::{BinOp, Expr, ExprKind, MathFn, VarId, same};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 
 use super::super::build;
@@ -279,7 +278,7 @@ impl Range {
 /// `more` has for these added to it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bound {
-    pub(super) more: BTreeMap<i64, Size>,
+    pub(super) more: OrdMap<i64, Size>,
     pub(super) plain: Option<Size>,
     pub(super) far: Option<Size>,
 }
@@ -316,7 +315,7 @@ impl Bound {
             (None | Some((Some(_), _)), Some((None, _))) => other.clone(),
             (Some((None, left)), Some((None, right))) => Bound { plain: Some(closer(left, right)), ..Bound::default() },
             (Some((Some(steps), left)), Some((Some(others), right))) if steps == others => {
-                Bound { more: BTreeMap::from([(steps, closer(left, right))]), ..Bound::default() }
+                Bound { more: OrdMap::from([(steps, closer(left, right))]), ..Bound::default() }
             }
             (Some(_) | None, Some(_) | None) => self.both(other, end),
         }
@@ -354,7 +353,7 @@ pub(super) struct Bounds {
 impl Bounds {
     /// Any cell of so many steps before.
     pub(super) fn earlier(steps: i64, span: Span) -> Bounds {
-        let cell = Bound { more: BTreeMap::from([(steps, Size::constant(0, span))]), ..Bound::default() };
+        let cell = Bound { more: OrdMap::from([(steps, Size::constant(0, span))]), ..Bound::default() };
         Bounds { low: cell.clone(), high: cell }
     }
 
@@ -401,8 +400,8 @@ impl Bounds {
 /// What is known of variables at a place of the program.
 #[derive(Clone, Default)]
 pub(super) struct Known {
-    pub(super) plain: BTreeMap<VarId, Range>,
-    pub(super) cells: BTreeMap<VarId, Bounds>,
+    pub(super) plain: OrdMap<VarId, Range>,
+    pub(super) cells: OrdMap<VarId, Bounds>,
 }
 
 impl Known {

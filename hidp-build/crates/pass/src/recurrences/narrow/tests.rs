@@ -1,10 +1,9 @@
 //! Narrow cells give what wide ones give, also where they only just fit.
 
-use std::collections::BTreeMap;
-
 use super::super::{Wants, Way, recurrences};
 use hidp_ir::par::interp::{Arg, Array, Data, Options, Value, run_with};
 use hidp_ir::par::{Course, PinnedCourse, Program, print, read, verify};
+use hidp_syntax::ordered::OrdMap;
 
 /// A table of two indices with a narrow window where it can have one, of which `f` reads the last cell, and all cells.
 fn program(body: &str) -> Program {
@@ -100,7 +99,7 @@ fn constants_that_stand_for_no_value_have_a_narrow_one() {
         let program = program(body);
         let narrow =
             recurrences(&program).iter().map(|made| (made.wants, matches!(made.way, Way::Narrow(_)))).collect();
-        assert_eq!(BTreeMap::from([(Wants::Tables, false), (Wants::Cells(1), true)]), narrow, "{body}");
+        assert_eq!(OrdMap::from([(Wants::Tables, false), (Wants::Cells(1), true)]), narrow, "{body}");
         same(body, &WEIGHTS);
     }
     for body in [

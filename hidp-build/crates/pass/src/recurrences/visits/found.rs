@@ -1,7 +1,5 @@
 //! Which maps fold what they find in a table that nothing else needs.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hidp_ir::par::effects::{may_fault, scalar_fn_may_fault};
 use hidp_ir::par::visit::{self, Role, Visitor};
 use hidp_ir::par::{
@@ -10,6 +8,7 @@ use hidp_ir::par::{
 };
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::Ty;
 
 use super::super::asked::is_known;
@@ -30,7 +29,7 @@ pub(in super::super) fn folds(
     stmts: &[Stmt],
 ) -> Option<(usize, Found)> {
     let is_table = |var: VarId| outputs.iter().any(|(_, array)| *array == var);
-    let mut found = Uses { is_table: &is_table, uses: Vec::new(), changed: BTreeSet::new() };
+    let mut found = Uses { is_table: &is_table, uses: Vec::new(), changed: OrdSet::new() };
     let mut at = None;
     for (number, stmt) in stmts.iter().enumerate() {
         let (known, changed) = (found.uses.len(), found.changed.clone());
@@ -51,7 +50,7 @@ pub(in super::super) fn folds(
     let index = element(&map.body, table)?;
     let (part, past) = part(vars, map, (table, &index), &changed)?;
     let iters: Vec<VarId> = map.iters.iter().map(|iter| iter.var).collect();
-    let visited: BTreeSet<VarId> = part.iter().filter_map(Dim::iter).collect();
+    let visited: OrdSet<VarId> = part.iter().filter_map(Dim::iter).collect();
     let once = part.iter().filter_map(Dim::iter).count() == visited.len();
     if !once || iters.iter().any(|iter| !visited.contains(iter)) {
         return None;
@@ -73,11 +72,11 @@ fn part(
     vars: &Arena<VarId, Var>,
     map: &Map,
     (table, index): (VarId, &[Expr]),
-    changed: &BTreeSet<VarId>,
-) -> Option<(Vec<Dim>, BTreeMap<VarId, i64>)> {
+    changed: &OrdSet<VarId>,
+) -> Option<(Vec<Dim>, OrdMap<VarId, i64>)> {
     let is_input = |var: VarId| vars[var].kind == VarKind::Param(Direction::Input);
     let is_known = |expr: &Expr| is_known(expr, changed, &is_input);
-    let mut moved = BTreeMap::new();
+    let mut moved = OrdMap::new();
     let dim = |(index, extent): (&Expr, &Expr)| {
         let sum = Linear::of(index);
         let of = |iter: &Iter| Some((iter.clone(), sum.as_ref()?.past(iter.var)?));
@@ -120,7 +119,7 @@ fn of_fold(
     program: &Program,
     fold: &Fold,
     (iters, part, rows): (&[VarId], &[Dim], &[Vec<i64>]),
-    values: &BTreeMap<VarId, Expr>,
+    values: &OrdMap<VarId, Expr>,
 ) -> Option<FoundFold> {
     let value = values.get(&fold.value)?;
     let all = fold.kind == FoldKind::Reduce && iters.iter().all(|iter| fold.over.contains(iter));
@@ -171,15 +170,15 @@ struct Values<'a> {
     index: &'a [Expr],
     iters: &'a [VarId],
     /// What has another value before.
-    changed: &'a BTreeSet<VarId>,
+    changed: &'a OrdSet<VarId>,
     vars: &'a Arena<VarId, Var>,
 }
 
 impl Values<'_> {
     /// What variables have in the end of a body that only assigns; `None` for others.
-    fn of(&self, body: &Block) -> Option<BTreeMap<VarId, Expr>> {
-        let mut values: BTreeMap<VarId, Expr> = BTreeMap::new();
-        let mut own: BTreeSet<VarId> = BTreeSet::new();
+    fn of(&self, body: &Block) -> Option<OrdMap<VarId, Expr>> {
+        let mut values: OrdMap<VarId, Expr> = OrdMap::new();
+        let mut own: OrdSet<VarId> = OrdSet::new();
         for stmt in &body.stmts {
             match &stmt.kind {
                 StmtKind::Declare { var, .. } => {
@@ -214,7 +213,7 @@ impl Values<'_> {
         Some(values)
     }
 
-    fn is_of_cell(&self, expr: &Expr, own: &BTreeSet<VarId>, size: &mut usize) -> bool {
+    fn is_of_cell(&self, expr: &Expr, own: &OrdSet<VarId>, size: &mut usize) -> bool {
         *size += 1;
         if *size > LARGEST {
             return false;
@@ -276,7 +275,7 @@ pub(super) fn scalars(value: &Expr, mut found: impl FnMut(VarId, Ty)) {
 struct Uses<'a> {
     is_table: &'a dyn Fn(VarId) -> bool,
     uses: Vec<VarId>,
-    changed: BTreeSet<VarId>,
+    changed: OrdSet<VarId>,
 }
 
 impl Visitor for Uses<'_> {

@@ -11,8 +11,6 @@ mod picks;
 mod sums;
 mod table;
 
-use std::collections::BTreeMap;
-
 use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{
     BinOp, Block, CallArg, Directives, Expr, ExprKind, FaultKind, Fold, FoldFn, FoldKind, FoldOp, Func, Map, MathFn,
@@ -20,6 +18,7 @@ use hidp_ir::par::{
 };
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -130,7 +129,7 @@ pub(super) fn instead(
     let table = of_caller(found.table).expect("the table is one of the outputs");
     let some = some(&found.part, &vars[found.table].shape, span);
     let (mut folds, mut before, mut assigns) = (Vec::new(), Vec::new(), Vec::new());
-    let mut own: BTreeMap<VarId, VarId> = BTreeMap::from([(found.table, table)]);
+    let mut own: OrdMap<VarId, VarId> = OrdMap::from([(found.table, table)]);
     let mut given = |asked: &mut Func, value: Expr| {
         let (ty, span) = (value.ty, value.span);
         let param = parameter(asked, "bound", ty, Direction::Input);

@@ -67,7 +67,7 @@ fn model(random: &mut Random) -> CallLevels {
 /// All choices of a call, by the rules as they are written down.
 struct Enumerated<'a> {
     program: &'a Program,
-    choosing: &'a BTreeSet<FuncId>,
+    choosing: &'a OrdSet<FuncId>,
     bodies: &'a Bodies<'a>,
 }
 

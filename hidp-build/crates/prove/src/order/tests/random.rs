@@ -1,7 +1,7 @@
 //! Random recurrences, whose cells are enumerated: what is found is valid there and as good as the best of all small rows, what is
 //! refused has no order.
 
-use std::collections::BTreeSet;
+use hidp_syntax::ordered::OrdSet;
 use std::fmt::Write as _;
 
 use super::System;
@@ -129,7 +129,7 @@ impl Spec {
     }
 
     /// What each call reaches: caller's indices minus the called cell's, every one that occurs.
-    fn distances(&self) -> Vec<BTreeSet<Row>> {
+    fn distances(&self) -> Vec<OrdSet<Row>> {
         self.calls.iter().map(|call| self.cells().iter().flat_map(|cell| self.reached(call, cell)).collect()).collect()
     }
 
@@ -159,7 +159,7 @@ impl Spec {
     }
 
     /// Whether callers are ahead of what they call by these rows, or in the same step where the tables have ranks for that.
-    fn valid(&self, distances: &[BTreeSet<Row>], rows: &[Row]) -> bool {
+    fn valid(&self, distances: &[OrdSet<Row>], rows: &[Row]) -> bool {
         let mut same_step = Vec::new();
         for (call, distances) in self.calls.iter().zip(distances) {
             for distance in distances {
@@ -175,7 +175,7 @@ impl Spec {
     }
 
     /// Whether some rows, one after the other, order everything.
-    fn orderable(&self, distances: &[BTreeSet<Row>], rows: &[Row], depth: usize) -> bool {
+    fn orderable(&self, distances: &[OrdSet<Row>], rows: &[Row], depth: usize) -> bool {
         if self.valid(distances, &[]) {
             return true;
         }
@@ -183,7 +183,7 @@ impl Spec {
             && rows.iter().any(|row| {
                 let weakly = distances.iter().flatten().all(|distance| dot(row, distance) >= 0);
                 let helps = distances.iter().flatten().any(|distance| dot(row, distance) > 0);
-                let left = |of: &BTreeSet<Row>| of.iter().filter(|distance| dot(row, distance) == 0).cloned().collect();
+                let left = |of: &OrdSet<Row>| of.iter().filter(|distance| dot(row, distance) == 0).cloned().collect();
                 weakly && helps && self.orderable(&distances.iter().map(left).collect::<Vec<_>>(), rows, depth - 1)
             })
     }
@@ -222,11 +222,10 @@ fn steps(row: &Row) -> i64 {
 }
 
 /// By table what a row keeps: 17 if more than 16 or if it grows with sizes.
-fn window(spec: &Spec, [larger, smaller]: [&[BTreeSet<Row>]; 2], row: &Row) -> Vec<i64> {
+fn window(spec: &Spec, [larger, smaller]: [&[OrdSet<Row>]; 2], row: &Row) -> Vec<i64> {
     let mut windows = vec![1; spec.tables];
     for (call, (larger, smaller)) in spec.calls.iter().zip(larger.iter().zip(smaller)) {
-        let farthest =
-            |distances: &BTreeSet<Row>| distances.iter().map(|distance| dot(row, distance)).max().unwrap_or(0);
+        let farthest = |distances: &OrdSet<Row>| distances.iter().map(|distance| dot(row, distance)).max().unwrap_or(0);
         let reach = if farthest(larger).max(0) > farthest(smaller).max(0) { 16 } else { farthest(larger) };
         windows[call.callee] = windows[call.callee].max(reach + 1);
     }
@@ -235,7 +234,7 @@ fn window(spec: &Spec, [larger, smaller]: [&[BTreeSet<Row>]; 2], row: &Row) -> V
 
 fn check_order(
     spec: &Spec,
-    [distances, smaller]: [&[BTreeSet<Row>]; 2],
+    [distances, smaller]: [&[OrdSet<Row>]; 2],
     rows: &[Row],
     order: &Order,
     statistics: &mut Statistics,
@@ -301,7 +300,7 @@ fn key(schedule: &Schedule, table: usize, cell: &[i64]) -> Vec<i64> {
     rows.iter().map(|row| dot(row, cell)).chain(place).chain(cell.iter().copied()).collect()
 }
 
-fn check_nest(spec: &Spec, distances: &[BTreeSet<Row>], order: &Order, statistics: &mut Statistics) {
+fn check_nest(spec: &Spec, distances: &[OrdSet<Row>], order: &Order, statistics: &mut Statistics) {
     let unit =
         |index: usize, flip: i64| -> Row { (0..spec.arity).map(|at| if at == index { flip } else { 0 }).collect() };
     let levels = |flips: &Row| flips.iter().enumerate().map(|(index, &flip)| unit(index, flip)).collect::<Vec<Row>>();
@@ -316,13 +315,7 @@ fn check_nest(spec: &Spec, distances: &[BTreeSet<Row>], order: &Order, statistic
     }
 }
 
-fn check_refusal(
-    spec: &Spec,
-    distances: &[BTreeSet<Row>],
-    rows: &[Row],
-    refusal: &Refusal,
-    statistics: &mut Statistics,
-) {
+fn check_refusal(spec: &Spec, distances: &[OrdSet<Row>], rows: &[Row], refusal: &Refusal, statistics: &mut Statistics) {
     assert!(!spec.orderable(distances, rows, spec.arity), "{spec:?} {refusal:?}");
     assert!(!refusal.calls.is_empty(), "{spec:?}");
     match refusal.kind {

@@ -1,9 +1,8 @@
 //! Source lines with carets and labels under them.
 
-use std::collections::BTreeMap;
-
 use super::paint::{Paint, column_of, displayed};
 use super::{Diagnostic, Output, Severity};
+use crate::ordered::OrdMap;
 use crate::source::{FileId, SourceFile, Span};
 
 /// A label on one line, in columns from 0.
@@ -15,7 +14,7 @@ struct Mark {
 }
 
 /// The marks of each line of a file.
-type Lines = BTreeMap<u32, Vec<Mark>>;
+type Lines = OrdMap<u32, Vec<Mark>>;
 
 pub(super) fn draw(out: &mut Output<'_>, diagnostic: &Diagnostic) {
     let primary = diagnostic.primary.span;

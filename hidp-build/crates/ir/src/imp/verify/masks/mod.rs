@@ -12,14 +12,13 @@
 mod sets;
 mod value;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::Checker;
 use crate::imp::visit::{each_stmt, introduced, overwritten, stmt_exprs};
 use crate::imp::{
     Block, Expr, ExprKind, Group, InTurn, Loop, SetLanes, Stmt, VarId, VarKind, Wide, WideElement, WideStmt,
 };
 use crate::par::UnOp;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::Scalar;
 use sets::{ALL, Head, Sets, State, Union, all, join};
 
@@ -28,7 +27,7 @@ const FOR_ALL: &str = "a value for all lanes is known in all of them";
 
 /// Checks the lanes of a group.
 pub(super) fn check(checker: &mut Checker<'_>, group: &Group) {
-    let mut walk = Walk { checker, sets: Sets::new(), loops: Vec::new(), scopes: BTreeMap::new() };
+    let mut walk = Walk { checker, sets: Sets::new(), loops: Vec::new(), scopes: OrdMap::new() };
     walk.block(&group.body, State::new(group.here));
 }
 
@@ -53,7 +52,7 @@ struct Walk<'c, 'a> {
     /// The loops around.
     loops: Vec<Turns>,
     /// The scopes around, and where they were left.
-    scopes: BTreeMap<u32, Option<State>>,
+    scopes: OrdMap<u32, Option<State>>,
 }
 
 impl Walk<'_, '_> {
@@ -307,8 +306,8 @@ fn asked(cond: &Expr) -> (Option<VarId>, Option<VarId>) {
 
 /// The variables and arrays from outside of blocks that these assign to.
 fn assigned(blocks: &[&Block]) -> Vec<VarId> {
-    let mut found = BTreeSet::new();
-    let mut inside = BTreeSet::new();
+    let mut found = OrdSet::new();
+    let mut inside = OrdSet::new();
     for block in blocks {
         each_stmt(block, &mut |stmt| {
             found.extend(overwritten(stmt));

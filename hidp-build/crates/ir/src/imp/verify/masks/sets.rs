@@ -2,7 +2,7 @@
 //!
 //! A set never changes: a mask that is assigned anew stands for another one. So what is known of two sets stays known.
 
-use std::collections::{BTreeMap, BTreeSet};
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 use crate::imp::VarId;
 
@@ -16,7 +16,7 @@ pub(super) const ALL: Set = Set(0);
 pub(super) const OWN: Set = Set(1);
 
 /// Some sets, of which one may hold a lane that no other holds.
-pub(super) type Union = BTreeSet<Set>;
+pub(super) type Union = OrdSet<Set>;
 
 pub(super) fn all() -> Union {
     Union::from([ALL])
@@ -68,9 +68,9 @@ impl Sets {
 #[derive(Clone)]
 pub(super) struct State {
     /// What a mask, or another wide value of type `bool`, stands for.
-    pub(super) masks: BTreeMap<VarId, Set>,
+    pub(super) masks: OrdMap<VarId, Set>,
     /// The lanes in which a variable has the value that the program gives it; all, if nothing is said.
-    right: BTreeMap<VarId, Union>,
+    right: OrdMap<VarId, Union>,
     /// Sets with a lane.
     pub(super) some: Union,
     /// The mask of the lanes that are here.
@@ -80,8 +80,8 @@ pub(super) struct State {
 impl State {
     /// Where a group begins.
     pub(super) fn new(here: VarId) -> Self {
-        let masks = BTreeMap::from([(here, OWN)]);
-        State { masks, right: BTreeMap::new(), some: Union::from([OWN]), here }
+        let masks = OrdMap::from([(here, OWN)]);
+        State { masks, right: OrdMap::new(), some: Union::from([OWN]), here }
     }
 
     /// The same for other lanes, once those that are here have come to where these are.
@@ -113,15 +113,15 @@ impl State {
     }
 
     fn both<'s>(&'s self, other: &'s State) -> impl Iterator<Item = VarId> + 's {
-        let vars: BTreeSet<VarId> = self.right.keys().chain(other.right.keys()).copied().collect();
+        let vars: OrdSet<VarId> = self.right.keys().chain(other.right.keys()).copied().collect();
         vars.into_iter()
     }
 }
 
 /// What is known where one comes from two points.
 pub(super) fn join(sets: &mut Sets, a: &State, b: &State) -> State {
-    let mut masks = BTreeMap::new();
-    let mut joined: BTreeMap<(Set, Set), Set> = BTreeMap::new();
+    let mut masks = OrdMap::new();
+    let mut joined: OrdMap<(Set, Set), Set> = OrdMap::new();
     for (var, of_a) in &a.masks {
         let Some(of_b) = b.masks.get(var) else { continue };
         let set = if of_a == of_b {
@@ -143,7 +143,7 @@ pub(super) fn join(sets: &mut Sets, a: &State, b: &State) -> State {
             }
         }
     }
-    let mut right = BTreeMap::new();
+    let mut right = OrdMap::new();
     for var in a.both(b) {
         let (of_a, of_b) = (a.right_of(var), b.right_of(var));
         let mut lanes = sets.meet(&of_a, &of_b);
