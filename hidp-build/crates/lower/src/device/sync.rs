@@ -180,6 +180,8 @@ impl Pass<'_> {
     /// Blocks that run again and again: what is pending at their end is so at their start. Iterations of a map, which counted
     /// loops run, share elements of the memory that the group uses again and again, and no others.
     fn repeated(&self, blocks: &mut [&mut Block], scope: Level, pending: &mut Pending, of_map: bool) {
+        // Counted loops may have no iteration.
+        let before = if of_map { pending.clone() } else { Pending::default() };
         let mut around = pending.clone();
         for block in blocks.iter() {
             self.block(&mut (*block).clone(), scope, &mut around, &mut Pending::default());
@@ -200,6 +202,7 @@ impl Pass<'_> {
         }
         pending.join(&left);
         pending.join(&around);
+        pending.join(&before);
     }
 
     /// Everything that a block loads and stores.
