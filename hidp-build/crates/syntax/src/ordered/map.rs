@@ -92,11 +92,6 @@ impl<K, V> OrdMap<K, V> {
     pub fn last_key_value(&self) -> Option<(&K, &V)> {
         self.0.last().map(|(key, value)| (key, value))
     }
-
-    /// Removes the entry with the greatest key.
-    pub fn pop_last(&mut self) -> Option<(K, V)> {
-        self.0.pop()
-    }
 }
 
 impl<K: Ord, V> OrdMap<K, V> {

@@ -56,11 +56,6 @@ impl<T> OrdSet<T> {
     pub fn pop_first(&mut self) -> Option<T> {
         (!self.is_empty()).then(|| self.0.remove(0))
     }
-
-    /// Removes the greatest element.
-    pub fn pop_last(&mut self) -> Option<T> {
-        self.0.pop()
-    }
 }
 
 impl<T: Ord> OrdSet<T> {
@@ -159,11 +154,6 @@ impl<T: Ord> OrdSet<T> {
     /// Whether `other` has all elements of this set.
     pub fn is_subset(&self, other: &Self) -> bool {
         self.iter().all(|element| other.contains(element))
-    }
-
-    /// Whether this set has all elements of `other`.
-    pub fn is_superset(&self, other: &Self) -> bool {
-        other.is_subset(self)
     }
 }
 
