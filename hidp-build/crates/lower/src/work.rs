@@ -257,7 +257,7 @@ impl Counted {
             _ => None,
         })?;
         let par::ExprKind::Binary { op, left, right, .. } = &node.cond.kind else { return None };
-        let (op, bound) = if is_value_of(left, *var) { (*op, right) } else { (turned(*op), left) };
+        let (op, bound) = if is_value_of(left, *var) { (*op, right) } else { (op.mirrored(), left) };
         if jumps(&node.body) || !(is_value_of(left, *var) || is_value_of(right, *var)) {
             return None;
         }
@@ -305,27 +305,6 @@ fn step_of(var: par::VarId, value: &par::Expr) -> Option<i64> {
         BinOp::Sub => Some(-by),
         BinOp::Mul | BinOp::Div | BinOp::Rem | BinOp::And | BinOp::Or | BinOp::Xor | BinOp::Shl | BinOp::Shr => None,
         BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne => None,
-    }
-}
-
-/// The comparison with its sides exchanged.
-fn turned(op: BinOp) -> BinOp {
-    match op {
-        BinOp::Lt => BinOp::Gt,
-        BinOp::Le => BinOp::Ge,
-        BinOp::Gt => BinOp::Lt,
-        BinOp::Ge => BinOp::Le,
-        BinOp::Eq | BinOp::Ne => op,
-        BinOp::Add
-        | BinOp::Sub
-        | BinOp::Mul
-        | BinOp::Div
-        | BinOp::Rem
-        | BinOp::And
-        | BinOp::Or
-        | BinOp::Xor
-        | BinOp::Shl
-        | BinOp::Shr => op,
     }
 }
 

@@ -28,26 +28,8 @@ impl Decide {
     /// What a comparison of an index with a constant gives.
     fn compared(&self, op: BinOp, left: &Expr, right: &Expr) -> Option<bool> {
         let (ExprKind::Read(var), Some(with)) = (&left.kind, right.as_int()) else {
-            let turned = match op {
-                BinOp::Lt => BinOp::Gt,
-                BinOp::Le => BinOp::Ge,
-                BinOp::Gt => BinOp::Lt,
-                BinOp::Ge => BinOp::Le,
-                BinOp::Eq
-                | BinOp::Ne
-                | BinOp::Add
-                | BinOp::Sub
-                | BinOp::Mul
-                | BinOp::Div
-                | BinOp::Rem
-                | BinOp::And
-                | BinOp::Or
-                | BinOp::Xor
-                | BinOp::Shl
-                | BinOp::Shr => op,
-            };
             let is_constant = left.as_int().is_some() && matches!(right.kind, ExprKind::Read(_));
-            return if is_constant { self.compared(turned, right, left) } else { None };
+            return if is_constant { self.compared(op.mirrored(), right, left) } else { None };
         };
         let (_, at) = self.index.iter().find(|(index, _)| index == var)?;
         let (low, high) = match at {

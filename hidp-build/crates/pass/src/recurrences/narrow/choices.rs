@@ -80,7 +80,7 @@ impl Narrowing<'_, '_> {
             ExprKind::Binary { op, left, right, .. } => {
                 let Some(op) = size::stated(*op, holds) else { return };
                 self.learn_of(left, op, right);
-                self.learn_of(right, size::mirrored(op), left);
+                self.learn_of(right, op.mirrored(), left);
             }
             ExprKind::Const(_)
             | ExprKind::Read(_)

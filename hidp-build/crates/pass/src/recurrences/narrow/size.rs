@@ -53,28 +53,6 @@ pub(super) fn stated(op: BinOp, holds: bool) -> Option<BinOp> {
     })
 }
 
-/// The same comparison with its operands exchanged.
-pub(super) fn mirrored(op: BinOp) -> BinOp {
-    match op {
-        BinOp::Lt => BinOp::Gt,
-        BinOp::Le => BinOp::Ge,
-        BinOp::Gt => BinOp::Lt,
-        BinOp::Ge => BinOp::Le,
-        BinOp::Eq
-        | BinOp::Ne
-        | BinOp::Add
-        | BinOp::Sub
-        | BinOp::Mul
-        | BinOp::Div
-        | BinOp::Rem
-        | BinOp::And
-        | BinOp::Or
-        | BinOp::Xor
-        | BinOp::Shl
-        | BinOp::Shr => op,
-    }
-}
-
 /// An integer that is found out when the function runs.
 #[derive(Clone, Debug)]
 pub(super) struct Size {
