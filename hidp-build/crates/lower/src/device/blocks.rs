@@ -3,7 +3,8 @@
 use super::super::map::turns;
 use super::super::space::Range;
 use super::super::{Lowerer, make};
-use hidp_ir::imp::{Expr, Grid, Level, LoopKind, Stmt};
+use super::beside::side_by_side;
+use hidp_ir::imp::{Expr, Grid, Level, Loop, LoopKind, Stmt};
 use hidp_ir::par::{BinOp, Map, VarId};
 use hidp_plan::{BlockLine, Blocks};
 use hidp_syntax::ordered::OrdMap;
@@ -80,6 +81,12 @@ impl Lowerer<'_> {
     /// Loops of a lane, outermost first, around an iteration.
     fn turns_of_lane(&mut self, digits: &mut Digits<'_>, lines: &[usize]) {
         let Some((number, inner)) = lines.split_first() else { return self.iteration_of_lane(digits) };
+        let beside =
+            lines.iter().map(|at| Some(&digits.blocks.lines[*at]).filter(|line| line.place == Place::Reg)?.size);
+        let beside = beside.product::<Option<u32>>().filter(|times| *times <= MOST_WRITTEN);
+        if let Some(times) = beside {
+            return self.side_by_side_in_lane(digits, lines, times);
+        }
         let line = &digits.blocks.lines[*number];
         let at = self.body.enter_loop("turn");
         digits.known.insert(*number, make::var(at, Ty::LONG));
@@ -98,6 +105,19 @@ impl Lowerer<'_> {
             | Place::Vec => LoopKind::Seq,
         };
         self.body.leave_loop(at, make::long(0), digits.size(line), kind);
+    }
+
+    /// So many iterations side by side, where all of them are some.
+    fn side_by_side_in_lane(&mut self, digits: &mut Digits<'_>, lines: &[usize], times: u32) {
+        let turn = self.body.enter_loop("turn");
+        self.take_digits(digits, lines, make::var(turn, Ty::LONG));
+        self.iteration_of_lane(digits);
+        let (lo, hi, step) = (make::long(0), make::long(times.into()), make::long(1));
+        let turns = Loop { var: turn, lo, hi, step, kind: LoopKind::Unroll(times), body: self.body.leave() };
+        match side_by_side(&turns, times, &mut self.body.vars) {
+            Some(stmts) => stmts.into_iter().for_each(|stmt| self.body.push(stmt)),
+            None => self.body.push(Stmt::Loop(turns)),
+        }
     }
 
     /// The iteration that the digits name, if there is one.

@@ -24,6 +24,7 @@
 //!
 //! Whatever is not here is shared with units for the CPU.
 
+mod beside;
 mod blocks;
 mod copies;
 mod grid;

@@ -1,0 +1,190 @@
+//! Iterations that a lane takes side by side: it computes once what they share, loads among it, and keeps what differs in registers of its own for each.
+
+use std::mem;
+
+use super::super::{copy, make};
+use hidp_ir::imp::visit::{
+    child_blocks, child_blocks_mut, each_subexpr, expr_name_mut, introduced, names_mut, operands_mut, stmt_exprs,
+    stmt_exprs_mut,
+};
+use hidp_ir::imp::{Block, Expr, ExprKind, Loop, LoopKind, Stmt, Var, VarId, VarKind};
+use hidp_ir::par::BinOp;
+use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
+
+/// What a loop with so many iterations becomes whose body ends with a condition and an iteration: where the condition holds for all, they run side
+/// by side, else in order. Nothing if an iteration does more than to compute, load and store, under conditions and in counted loops.
+pub(super) fn side_by_side(turns: &Loop, times: u32, vars: &mut Arena<VarId, Var>) -> Option<Vec<Stmt>> {
+    let (Stmt::If { cond, then, otherwise }, before) = turns.body.stmts.split_last()? else { return None };
+    if !otherwise.stmts.is_empty() || !is_plain(&turns.body) {
+        return None;
+    }
+    let in_order = copy::of(Loop { kind: LoopKind::Unroll(1), ..turns.clone() }, vars);
+    let varying = varying(turns, vars);
+    let mut beside = Beside { varying, turn: turns.var, copies: vec![OrdMap::new(); times as usize], vars };
+    let mut stmts = beside.block(before);
+    let conds = (0..times as usize).map(|at| beside.of(cond.clone(), at));
+    let all = conds.reduce(|left, right| make::binary(BinOp::And, left, right))?;
+    let then = Block { stmts: beside.block(&then.stmts) };
+    stmts.push(Stmt::If { cond: all, then, otherwise: Block { stmts: vec![Stmt::Loop(in_order)] } });
+    Some(stmts)
+}
+
+/// Whether all that a block does is to compute, load and store.
+fn is_plain(block: &Block) -> bool {
+    block.stmts.iter().all(|stmt| match stmt {
+        Stmt::At(_)
+        | Stmt::Let { .. }
+        | Stmt::Set { .. }
+        | Stmt::Store { .. }
+        | Stmt::Atomic { .. }
+        | Stmt::If { .. }
+        | Stmt::Loop(_) => child_blocks(stmt).into_iter().all(is_plain),
+        Stmt::Forever { .. }
+        | Stmt::Break
+        | Stmt::Continue
+        | Stmt::Scope { .. }
+        | Stmt::Leave(_)
+        | Stmt::Fault { .. }
+        | Stmt::CheckTrap
+        | Stmt::Alloc { .. }
+        | Stmt::Free(_)
+        | Stmt::Scratch { .. }
+        | Stmt::Part { .. }
+        | Stmt::Either { .. }
+        | Stmt::Swap(..)
+        | Stmt::Launch { .. }
+        | Stmt::LaunchGrid { .. }
+        | Stmt::Single { .. }
+        | Stmt::Lanes { .. }
+        | Stmt::Sync(_)
+        | Stmt::Move { .. }
+        | Stmt::StreamOut { .. }
+        | Stmt::Prim(_)
+        | Stmt::Group(_)
+        | Stmt::InTurn(_)
+        | Stmt::Wide(_) => false,
+    })
+}
+
+/// Variables that differ from iteration to iteration of a loop.
+fn varying(turns: &Loop, vars: &Arena<VarId, Var>) -> OrdSet<VarId> {
+    let mut varying: OrdSet<VarId> = [turns.var].into_iter().collect();
+    loop {
+        let before = varying.len();
+        differing(&turns.body, false, vars, &mut varying);
+        if varying.len() == before {
+            return varying;
+        }
+    }
+}
+
+/// Adds those that a block introduces or sets to other values in each iteration, or under conditions that differ.
+fn differing(block: &Block, apart: bool, vars: &Arena<VarId, Var>, varying: &mut OrdSet<VarId>) {
+    for stmt in &block.stmts {
+        let differs = apart || stmt_exprs(stmt).into_iter().any(|expr| reads_any(expr, varying));
+        let set = if let Stmt::Set { var, .. } = stmt { Some(*var) } else { introduced(stmt) };
+        // Iterations have arrays of their own.
+        let is_array = |var: &VarId| !matches!(vars[*var].kind, VarKind::Value(_));
+        varying.extend(set.filter(|var| differs || is_array(var)));
+        child_blocks(stmt).into_iter().for_each(|child| differing(child, differs, vars, varying));
+    }
+}
+
+fn reads_any(expr: &Expr, vars: &OrdSet<VarId>) -> bool {
+    let mut found = false;
+    each_subexpr(expr, &mut |sub| {
+        found |= match &sub.kind {
+            ExprKind::Var(var) | ExprKind::IsAligned(var, _) | ExprKind::Any(var) => vars.contains(var),
+            ExprKind::Load(element) => vars.contains(&element.base),
+            ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::MulAdd(..)
+            | ExprKind::Lazy(..)
+            | ExprKind::Select(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Math(..)
+            | ExprKind::Near(..)
+            | ExprKind::Call(..)
+            | ExprKind::Field(..)
+            | ExprKind::Struct(..)
+            | ExprKind::WorkerIndex
+            | ExprKind::WorkerCount
+            | ExprKind::GroupCount(_)
+            | ExprKind::LaneCount(_)
+            | ExprKind::Broadcast(..) => false,
+        };
+    });
+    found
+}
+
+struct Beside<'a> {
+    varying: OrdSet<VarId>,
+    /// Which iteration it is.
+    turn: VarId,
+    /// What the variables that differ are called in each.
+    copies: Vec<OrdMap<VarId, VarId>>,
+    vars: &'a mut Arena<VarId, Var>,
+}
+
+impl Beside<'_> {
+    fn block(&mut self, stmts: &[Stmt]) -> Vec<Stmt> {
+        stmts.iter().flat_map(|stmt| self.stmt(stmt)).collect()
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Vec<Stmt> {
+        if self.is_once(stmt) {
+            let mut once = stmt.clone();
+            for child in child_blocks_mut(&mut once) {
+                child.stmts = self.block(&mem::take(&mut child.stmts));
+            }
+            return vec![once];
+        }
+        (0..self.copies.len()).map(|at| self.copied(stmt.clone(), at)).collect()
+    }
+
+    /// Whether a statement by itself is the same in all iterations. What reaches memory is done by each.
+    fn is_once(&self, stmt: &Stmt) -> bool {
+        let named = if let Stmt::Set { var, .. } = stmt { Some(*var) } else { introduced(stmt) };
+        let differs = named.is_some_and(|var| self.varying.contains(&var))
+            || stmt_exprs(stmt).into_iter().any(|expr| reads_any(expr, &self.varying));
+        !differs && !matches!(stmt, Stmt::Store { .. } | Stmt::Atomic { .. })
+    }
+
+    /// A statement of one of the iterations, with what is inside.
+    fn copied(&mut self, mut stmt: Stmt, at: usize) -> Stmt {
+        if let Some(var) = introduced(&stmt) {
+            let own = self.vars.push(self.vars[var].clone());
+            self.copies[at].insert(var, own);
+        }
+        for var in names_mut(&mut stmt) {
+            *var = self.copies[at].get(var).copied().unwrap_or(*var);
+        }
+        stmt_exprs_mut(&mut stmt).into_iter().for_each(|expr| self.rename(expr, at));
+        for child in child_blocks_mut(&mut stmt) {
+            let inside = mem::take(&mut child.stmts);
+            child.stmts = inside.into_iter().map(|stmt| self.copied(stmt, at)).collect();
+        }
+        stmt
+    }
+
+    /// An expression of one of the iterations.
+    fn of(&self, mut expr: Expr, at: usize) -> Expr {
+        self.rename(&mut expr, at);
+        expr
+    }
+
+    fn rename(&self, expr: &mut Expr, at: usize) {
+        if matches!(expr.kind, ExprKind::Var(var) if var == self.turn) {
+            *expr = make::long(at as i64);
+            return;
+        }
+        if let Some(var) = expr_name_mut(expr) {
+            *var = self.copies[at].get(var).copied().unwrap_or(*var);
+        }
+        operands_mut(expr).into_iter().for_each(|operand| self.rename(operand, at));
+    }
+}
