@@ -169,7 +169,7 @@ impl<'a> Call<'a> {
         let copies: f64 = packed.iter().map(|array| self.elements(*array)).sum();
         let mut around = Around { mapping: Some(&mapping), packed, shared, ..Around::default() };
         let mut time = self.map(map, &mut around) + copies * f64::from(self.of.scalar);
-        time += self.transferred(map);
+        time += self.transferred(map) + f64::from(self.of.nest);
         match mapping.strategy {
             Strategy::Serial => time,
             // Threads start for each iteration.

@@ -35,6 +35,14 @@ fn neighbours_are_loaded_together() {
 }
 
 #[test]
+fn each_nest_of_a_loop_has_an_overhead() {
+    let turns = |width: u32| format!("for (long i = 0; i < N; i += 1) {{ map {{ j := [0:{width}); y[j] += x[j]; }} }}");
+    // Short ones take little else, long ones hide it.
+    let (short, long) = (ratio(&turns(4), &turns(1)), ratio(&turns(80000), &turns(10000)));
+    assert!(short < 1.5 && long > 7.0, "{short} {long}");
+}
+
+#[test]
 fn loops_and_branches_are_as_long_as_sizes_say() {
     let loops = |bound: &str| format!("map {{ i := [0:N); for (long j = 0; j < {bound}; j += 1) y[i] += x[j]; }}");
     let about = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 0.2, "{found} {expected}");

@@ -136,6 +136,8 @@ pub struct Estimates {
     pub ends: u32,
     /// The same of one that folds: lanes have to meet.
     pub folded_ends: u32,
+    /// A nest before its first iteration and after its last: host code decides on threads and calls it.
+    pub nest: u32,
     /// A division of integers.
     pub division: u32,
     /// An atomic update.
@@ -283,6 +285,7 @@ impl Model {
                 gathered: int("estimate", "gathered")?,
                 ends: int("estimate", "ends")?,
                 folded_ends: int("estimate", "folded_ends")?,
+                nest: int("estimate", "nest")?,
                 scalar: int("estimate", "scalar")?,
                 division: int("estimate", "division")?,
                 atomic: int("estimate", "atomic")?,
