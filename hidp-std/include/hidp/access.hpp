@@ -22,6 +22,12 @@ HIDP_INLINE void store_relaxed(T *address, T value) {
   __atomic_store(address, &value, __ATOMIC_RELAXED);
 }
 
+// Asks for the cache line of an element that is read soon. Unlike the arithmetic of pointers, it may lie outside of its array.
+template <class T>
+HIDP_INLINE void prefetch(const T *array, int64_t index) {
+  __builtin_prefetch(reinterpret_cast<const void *>(reinterpret_cast<uintptr_t>(array) + uintptr_t(index) * sizeof(T)));
+}
+
 // The same for any type, in units that hold whole fields: a struct may be a mixture of what was written, its fields are not.
 template <int Bytes>
 struct UnitOf;

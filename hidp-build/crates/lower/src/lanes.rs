@@ -82,6 +82,9 @@ impl Lowerer<'_> {
         };
         let Some(fewest) = self.mapping.number(Property::Fewest) else { return self.launch_lanes(map, span, shape) };
         let count = shape.ranges[shape.ranges.len() - 1].count.clone();
+        if make::as_int(&count).is_some_and(|count| count >= fewest.into()) {
+            return self.launch_lanes(map, span, shape);
+        }
         let wide = make::binary(BinOp::Ge, count, make::long(fewest.into()));
         self.branch(
             wide,
@@ -150,14 +153,23 @@ impl Lowerer<'_> {
         let vector = self.model.vector_bytes / elem_size.max(1) as u32;
         let tile_of = |this: &Self, at: usize| this.mapping.levels.get(&map.iters.get(at)?.var).map(|level| level.tile);
         let last = map.iters.len().checked_sub(1)?;
-        let lane_tile = tile_of(self, last)?.max(1);
+        let most = tile_of(self, last)?.max(1);
         let rows = (0..last).find(|at| tile_of(self, *at).is_some_and(|tile| tile > 1));
         let row_tile = rows.and_then(|at| tile_of(self, at)).unwrap_or(1);
-        let width = match rows {
+        let few = self.few_lanes(&ranges, elem_size).filter(|few| rows.is_none() && *few <= most);
+        let lane_tile = few.unwrap_or(most);
+        let width = match rows.or(few.map(|_| last)) {
             Some(_) => make::long(lane_tile.into()),
             None => self.width_of_lanes(&ranges, lane_tile),
         };
         Some(Shape { ranges, rows, row_tile, lane_tile, vector, width })
+    }
+
+    /// The number of all lanes where it is a constant and their sums stay in registers.
+    fn few_lanes(&self, ranges: &[Range], elem_size: usize) -> Option<u32> {
+        let count = u32::try_from(make::as_int(&ranges.last()?.count)?).ok()?;
+        let most = self.model.tile_vectors * self.model.vector_bytes / elem_size.max(1) as u32;
+        (count > 0 && count <= most).then_some(count)
     }
 
     /// Lanes of a tile without rows: whole cache lines, and no more than leaves each worker some.
@@ -173,6 +185,10 @@ impl Lowerer<'_> {
     /// Loops over the columns of tiles in a part, and the tiles of each.
     fn tile_columns(&mut self, map: &Map, shape: &Shape, counts: &[Range], strides: &[Expr], begin: Expr, end: Expr) {
         let Some(lane) = shape.ranges.last().cloned() else { return self.defect(ITERATORS) };
+        if shape.rows.is_none() && make::as_int(&counts[0].count) == Some(1) {
+            let lanes = Axis { var: lane.var, first: lane.lo, count: lane.count };
+            return self.tile_rows(map, shape, &counts[1..], &strides[1..], &lanes, (begin, end));
+        }
         let stride = strides[0].clone();
         let first = self.body.fix("first", make::div(begin.clone(), stride.clone()));
         let past = self.body.fix("past", make::ceil_div(end.clone(), stride.clone()));

@@ -61,6 +61,7 @@ mod map;
 mod packed;
 mod panels;
 mod passes;
+mod prefetch;
 mod prim;
 mod prim_worker;
 mod record;

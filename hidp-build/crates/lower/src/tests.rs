@@ -278,6 +278,29 @@ fn column_sums_keep_a_tile_in_the_first_level_cache() {
 }
 
 #[test]
+fn few_lanes_keep_sums_in_registers_and_prefetch_their_rows() {
+    let of = |lanes: &str, bound: &str| {
+        let entry = lowered(&format!(
+            "#pragma hidp unchecked
+            function f input int start[P+1], column[S]; input float band[S][{lanes}], x[N]; output float y[P][{bound}];
+            {{ map {{ p := [0:P); l := [0:{bound});
+                 map {{ s := [start[p]:start[p+1]); _t = band[s][l] * x[column[s] + l]; }}
+                   reduce(\"+\", y[p][l], _t, s := [*]); }} }}"
+        ));
+        let (_, kernel) = unit(&entry, "lanes").kernels.iter().next().expect("a kernel");
+        let tiles = kernel.function.vars.iter().filter_map(|(_, var)| match var.kind {
+            VarKind::Tile { len, .. } => Some(len),
+            _ => None,
+        });
+        (tiles.max(), count(&kernel.function.body, |stmt| matches!(stmt, Stmt::Prefetch { .. })))
+    };
+    assert_eq!(of("16", "16"), (Some(16), 1));
+    assert_eq!(of("32", "32"), (Some(32), 2), "a line has 16 elements");
+    assert_eq!(of("32", "16"), (Some(16), 0), "rows have more than the lanes load");
+    assert_eq!(of("64", "64"), (Some(1024), 0), "more than registers hold");
+}
+
+#[test]
 fn team_runs_outer_iterations_on_the_host() {
     let entry = lowered(
         "function f input float A[M][N]; output float y[M];

@@ -69,15 +69,17 @@ impl Lowerer<'_> {
     ) {
         let low = self.body.fix("low", low);
         let high = self.body.fix("high", high);
-        let low = match tile.rows {
-            Some(_) => low,
-            None => self.fold_several(map, range, low, high.clone(), tile, shared, accs),
+        let low = match (&tile.rows, make::as_int(&tile.lanes.count)) {
+            // Accumulators stay in registers.
+            (Some(_), _) | (None, Some(_)) => low,
+            (None, None) => self.fold_several(map, range, low, high.clone(), tile, shared, accs),
         };
         self.range_loop(range, low, high, turns(map), &mut |this| {
             if !this.panels.is_empty() {
                 let position = make::sub(this.read(range.var), range.lo.clone());
                 this.start_panels(&position, &tile.panel_stride());
             }
+            this.prefetch_rows(map, range, tile);
             this.every_element(tile, shared, &mut |this, at| {
                 let targets: Vec<Element> = accs.iter().map(|base| make::element(*base, at.clone())).collect();
                 let before = map.folds.iter().zip(&targets).map(|(fold, at)| make::load(at.clone(), fold.op.ty));

@@ -226,6 +226,10 @@ impl<'u> Machine<'u> {
                 let chosen = self.slot(*of)?.clone();
                 self.slots.insert(*var, chosen);
             }
+            Stmt::Prefetch { of, index } => {
+                self.buffer(*of)?;
+                self.long(index)?;
+            }
             Stmt::Swap(a, b) => {
                 let (of_a, of_b) = (self.slot(*a)?.clone(), self.slot(*b)?.clone());
                 self.slots.insert(*a, of_b);

@@ -49,6 +49,7 @@ fn raises_itself(program: &Program, stmt: &Stmt) -> bool {
         | Stmt::Scratch { .. }
         | Stmt::Part { .. }
         | Stmt::Either { .. }
+        | Stmt::Prefetch { .. }
         | Stmt::Swap(..)
         | Stmt::Launch { .. }
         | Stmt::LaunchGrid { .. }

@@ -120,6 +120,7 @@ impl Dialect for Cuda<'_> {
             Stmt::Scratch { .. }
             | Stmt::Part { .. }
             | Stmt::Either { .. }
+            | Stmt::Prefetch { .. }
             | Stmt::Launch { .. }
             | Stmt::StreamOut { .. }
             | Stmt::Group(_)

@@ -111,6 +111,7 @@ impl Dialect for OpenMp<'_> {
                 let attribute = if scope.usage.is_read(*var) { "" } else { "[[maybe_unused]] " };
                 out.line(format!("{attribute}{kind}const {name} = {cond} ? {then} : {otherwise};"));
             }
+            Stmt::Prefetch { of, index } => out.line(format!("hidp::prefetch({}, {});", scope.name(*of), text(index))),
             Stmt::Swap(a, b) => out.line(format!("hidp::swap_buffers({}, {});", scope.name(*a), scope.name(*b))),
             Stmt::Launch { kernel, args, extent, schedule } => {
                 self.launch(scope, *kernel, args, &text(extent), schedule, out);

@@ -239,6 +239,7 @@ impl<'a> Walk<'a> {
             | Stmt::Scratch { .. }
             | Stmt::Part { .. }
             | Stmt::Either { .. }
+            | Stmt::Prefetch { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }

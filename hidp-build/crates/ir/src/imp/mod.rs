@@ -406,6 +406,13 @@ pub enum Stmt {
         /// When false.
         otherwise: VarId,
     },
+    /// Kernel of a CPU: asks for the cache line of an element that is read soon. The buffer need not have it. Does nothing else.
+    Prefetch {
+        /// A buffer.
+        of: VarId,
+        /// `long`
+        index: Expr,
+    },
     /// Host: exchanges two buffer variables.
     Swap(VarId, VarId),
     /// Host: runs a kernel over `[0, extent)`. A fault in it leaves the host function as `Fault` does. Of several workers' faults

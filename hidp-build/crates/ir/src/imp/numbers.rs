@@ -94,6 +94,7 @@ impl Numbers {
             | Stmt::Scratch { .. }
             | Stmt::Part { .. }
             | Stmt::Either { .. }
+            | Stmt::Prefetch { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }

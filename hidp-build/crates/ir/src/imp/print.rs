@@ -148,6 +148,7 @@ impl Printer<'_> {
                 let [var, then, otherwise] = [*var, *then, *otherwise].map(|var| self.name(var));
                 out.line(format!("either {var} = {then} if {} else {otherwise}", self.expr(cond)));
             }
+            Stmt::Prefetch { of, index } => out.line(format!("prefetch {}[{}]", self.name(*of), self.expr(index))),
             Stmt::Swap(a, b) => out.line(format!("swap {}, {}", self.name(*a), self.name(*b))),
             Stmt::Launch { kernel, args, extent, schedule } => out.line(format!(
                 "launch {kernel:?}({}) over {} {}",

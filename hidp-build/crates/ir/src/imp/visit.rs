@@ -33,6 +33,7 @@ macro_rules! blocks_in {
             | Stmt::Scratch { .. }
             | Stmt::Part { .. }
             | Stmt::Either { .. }
+            | Stmt::Prefetch { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }
@@ -70,7 +71,8 @@ macro_rules! exprs_in {
             Stmt::If { cond, .. } | Stmt::Either { cond, .. } => vec![cond],
             Stmt::Loop(Loop { lo, hi, step, .. }) => vec![lo, hi, step],
             Stmt::Fault { values, .. } => values.into_iter().collect(),
-            Stmt::Alloc { count: expr, .. } | Stmt::Scratch { count: expr, .. } | Stmt::Part { first: expr, .. } => vec![expr],
+            Stmt::Alloc { count: expr, .. } | Stmt::Scratch { count: expr, .. } | Stmt::Part { first: expr, .. }
+            | Stmt::Prefetch { index: expr, .. } => vec![expr],
             Stmt::Launch { args, extent, schedule, .. } => {
                 let work = match schedule {
                     Schedule::Serial => None,
@@ -213,6 +215,7 @@ pub fn introduced(stmt: &Stmt) -> Option<VarId> {
         | Stmt::Leave(_)
         | Stmt::Fault { .. }
         | Stmt::CheckTrap
+        | Stmt::Prefetch { .. }
         | Stmt::Free(_)
         | Stmt::Swap(..)
         | Stmt::Launch { .. }
@@ -261,6 +264,7 @@ pub fn overwritten(stmt: &Stmt) -> Vec<VarId> {
         | Stmt::Scratch { .. }
         | Stmt::Part { .. }
         | Stmt::Either { .. }
+        | Stmt::Prefetch { .. }
         | Stmt::Launch { .. }
         | Stmt::LaunchGrid { .. }
         | Stmt::Single { .. }
@@ -277,7 +281,7 @@ pub fn accessed(stmt: &Stmt) -> Vec<VarId> {
         Stmt::Store { target, .. } | Stmt::Atomic { target, .. } => vec![target.base],
         Stmt::StreamOut { target, tile, .. } => vec![target.base, *tile],
         Stmt::Move { to, from, .. } => vec![to.base, from.base],
-        Stmt::Free(var) | Stmt::Part { of: var, .. } => vec![*var],
+        Stmt::Free(var) | Stmt::Part { of: var, .. } | Stmt::Prefetch { of: var, .. } => vec![*var],
         Stmt::Either { then, otherwise, .. } => vec![*then, *otherwise],
         Stmt::Wide(stmt) => wide::used(stmt),
         Stmt::InTurn(turn) => [turn.mask].into_iter().chain(turn.taken.iter().map(|taken| taken.wide)).collect(),
@@ -316,6 +320,7 @@ pub fn names_mut(stmt: &mut Stmt) -> Vec<&mut VarId> {
         | Stmt::Set { var, .. }
         | Stmt::Alloc { var, .. }
         | Stmt::Scratch { var, .. }
+        | Stmt::Prefetch { of: var, .. }
         | Stmt::Free(var) => vec![var],
         Stmt::Loop(node) => vec![&mut node.var],
         Stmt::Lanes { lane, .. } => vec![lane],

@@ -52,6 +52,7 @@ fn is_plain(block: &Block) -> bool {
         | Stmt::Scratch { .. }
         | Stmt::Part { .. }
         | Stmt::Either { .. }
+        | Stmt::Prefetch { .. }
         | Stmt::Swap(..)
         | Stmt::Launch { .. }
         | Stmt::LaunchGrid { .. }

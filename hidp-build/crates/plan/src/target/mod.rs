@@ -29,6 +29,8 @@ pub struct Model {
     pub spare_registers: u32,
     /// Bytes of a cache line.
     pub line: u32,
+    /// Bytes ahead of a fold's loads that it prefetches.
+    pub ahead: u32,
     /// Bytes of a second-level cache.
     pub l2: u32,
     /// Bytes of what the rows of tiles load, in one pass of all columns of tiles over them.
@@ -240,6 +242,7 @@ impl Model {
             vector_registers: int("vector", "registers")?,
             spare_registers: int("vector", "spare")?,
             line: int("memory", "line")?,
+            ahead: int("memory", "ahead")?,
             l2: int("memory", "l2")?,
             pass: int("memory", "pass")?,
             stream: u64::from(int("memory", "stream")?),

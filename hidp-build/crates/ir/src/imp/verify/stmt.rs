@@ -93,6 +93,11 @@ impl Checker<'_> {
                 let fits = self.kind(*var) == wanted && self.kind(*otherwise).element() == wanted.element();
                 self.require(fits, "one of two buffers has their elements and is read only");
             }
+            Stmt::Prefetch { of, index } => {
+                self.require(!self.is_host() && !self.on_device(), "`prefetch` stands in kernels of CPU units only");
+                self.typed(index, Ty::LONG);
+                self.buffer(*of);
+            }
             Stmt::Free(var) => {
                 self.require(self.is_host(), "`free` stands in host functions only");
                 self.buffer(*var);

@@ -81,6 +81,7 @@ impl Checker<'_> {
             | Stmt::Scratch { .. }
             | Stmt::Part { .. }
             | Stmt::Either { .. }
+            | Stmt::Prefetch { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }

@@ -143,6 +143,7 @@ impl Walk<'_, '_> {
             | Stmt::Scratch { .. }
             | Stmt::Part { .. }
             | Stmt::Either { .. }
+            | Stmt::Prefetch { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }

@@ -190,6 +190,15 @@ fn one_of_two_buffers_is_read_only() {
 }
 
 #[test]
+fn prefetches_name_an_element_of_a_buffer() {
+    let of = |of: usize, index: Expr| vec![Stmt::Prefetch { of: VarId::new(of), index }];
+    assert_eq!(rules(&entry(kernel(of(0, long(2))), 1)), [""; 0]);
+    breaks(of(2, long(2)), "this takes a buffer");
+    assert!(!rules(&entry(kernel(of(0, float())), 1)).is_empty(), "the index is a `long`");
+    breaks(vec![simd(vec![], of(0, long(2)))], "simd loops hold only");
+}
+
+#[test]
 fn simd_loops_hold_only_what_vectorises() {
     breaks(vec![simd(vec![], vec![Stmt::CheckTrap])], "simd loops hold only");
     breaks(vec![define_sum(), simd(vec![], vec![accumulate()])], "one of the reductions");
