@@ -8,7 +8,7 @@ use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Strategy};
 use super::refusal::{Refusal, TARGET};
 use super::score::{Score, score};
 use super::shape::{streamed_outputs, vectorisable};
-use super::wide::{WideShape, wide_shape};
+use super::wide::{Classes, WideShape, jams, wide_shape};
 use super::{Nest, Plan, asked, choices, inner_maps, nests, variants};
 use crate::target::Model;
 use hidp_ir::par::{Func, FuncId, Map, Program, VarId};
@@ -218,7 +218,7 @@ pub(super) fn mapping_with(
         }
         Strategy::Wide => {
             if let Ok(shape) = wide_shape(program, func, map) {
-                wide_levels(map, shape, &mut mapping);
+                wide_levels((func, map), shape, model, &mut mapping);
             }
         }
         Strategy::Team => {
@@ -276,7 +276,7 @@ fn lane_levels(map: &Map, shape: LaneShape, model: &Model, mapping: &mut Mapping
 }
 
 /// Whole iterations in lanes along the last iterator, what is inside in order.
-fn wide_levels(map: &Map, shape: WideShape, mapping: &mut Mapping) {
+fn wide_levels((func, map): (&Func, &Map), shape: WideShape, model: &Model, mapping: &mut Mapping) {
     let last = map.iters.len().saturating_sub(1);
     for (at, iter) in map.iters.iter().enumerate() {
         let (exec, tile) = if at == last { (Exec::Wide, u32::from(shape.groups)) } else { (Exec::Thread, 1) };
@@ -284,6 +284,9 @@ fn wide_levels(map: &Map, shape: WideShape, mapping: &mut Mapping) {
     }
     for inner in inner_maps(&map.body) {
         in_order(inner, mapping);
+    }
+    for (var, rows) in jams(func, map, &Classes::of(map), model.jam_rows) {
+        mapping.levels.entry(var).and_modify(|level| level.tile = rows);
     }
     mapping.recipe = Recipe::Wide(shape);
 }

@@ -121,15 +121,23 @@ impl Lowerer<'_> {
         if masked {
             return self.masked_loop(node, &head, &inside, jumps);
         }
+        self.together(node, &mut |this, is_step| match is_step {
+            false => this.wide_block(&node.body, &inside.next, &inside),
+            true => this.wide_block(&node.step, &head, jumps),
+        });
+    }
+
+    /// A loop that all lanes leave together, with what `lower` makes of its body and then of its step.
+    pub(super) fn together(&mut self, node: &Loop, lower: &mut dyn FnMut(&mut Self, bool)) {
         self.body.enter();
         let cond = self.expr(&node.cond);
         if cond.kind != ExprKind::Bool(true) {
             self.body.push(make::when(make::not(cond), vec![Stmt::Break]));
         }
-        self.inside(Around { is_loop: true, masks: None }, |this| this.wide_block(&node.body, &inside.next, &inside));
+        self.inside(Around { is_loop: true, masks: None }, |this| lower(this, false));
         let body = self.body.leave();
         self.body.enter();
-        self.wide_block(&node.step, &head, jumps);
+        lower(self, true);
         let step = self.body.leave();
         self.body.push(Stmt::Forever { body, step });
     }

@@ -49,7 +49,14 @@ impl Lowerer<'_> {
         let head = live::of_map(map, after);
         let joins = if self.is_ragged(map) { joins_of_branch(&self.joins(), after, None) } else { self.joins() };
         self.enter_iteration(map);
-        self.all_turns(map, &ranges, &joins, &mut |this| this.wide_turn(map, &sums, &head));
+        match (self.jam(map), &ranges[..]) {
+            (Some((jam, size)), [Turns::Even(range)]) => {
+                let first = self.jammed(map, range, (&jam, size), &head);
+                let turn = &mut |this: &mut Self| this.wide_turn(map, &sums, &head);
+                self.range_loop(range, first, range.count.clone(), turns(map), turn);
+            }
+            (Some(_) | None, _) => self.all_turns(map, &ranges, &joins, &mut |this| this.wide_turn(map, &sums, &head)),
+        }
         self.leave_iteration();
         for (fold, sum) in map.folds.iter().zip(&sums) {
             self.wide_deliver(fold, sum);

@@ -16,6 +16,7 @@
 //! | `control` | branches, loops, scopes, jumps |
 //! | `counters` | scalars beside variables that count turns |
 //! | `maps` | maps inside, their folds and prefixes |
+//! | `jam` | iterations of a map inside that share the turns of a loop |
 //! | `stmt` | declarations, assignments, stores, updates |
 //! | `value` | expressions |
 //! | `access` | elements |
@@ -27,6 +28,7 @@
 mod access;
 mod control;
 mod counters;
+mod jam;
 mod maps;
 mod own;
 mod packed;

@@ -4,7 +4,7 @@ use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Names, Recipe, Strategy, key}
 use crate::choices::{self, Facts};
 use crate::notation::{self, Index, Memory, Nest, Place, Property, Size, StageOption, Step};
 use crate::short::with_rows;
-use crate::wide::GROUPS;
+use crate::wide::{Classes, GROUPS, jams};
 use crate::{
     Blocks, WideShape, copied_by_blocks, copied_targets, gives_to_team, inner_maps, lane_shape, streamed_outputs,
     wide_shape,
@@ -248,6 +248,21 @@ impl Lines {
         GROUPS.into_iter().find(|known| u32::from(*known) == groups).unwrap_or(1)
     }
 
+    /// Iterations inside that have registers side by side can run so.
+    fn together(&self, func: &Func, map: &Map, mapping: &Mapping) -> Result<(), Misfit> {
+        let Recipe::Wide(_) = mapping.recipe else { return Ok(()) };
+        let own = |var: &VarId| map.iters.iter().any(|iter| iter.var == *var);
+        let jams = jams(func, map, &Classes::of(map), u32::MAX);
+        let tiles = mapping.levels.iter().filter(|(var, level)| level.tile > 1 && !own(var));
+        for (var, _) in tiles {
+            if !jams.iter().any(|(jammed, _)| jammed == var) {
+                let name = &func.vars[*var].name;
+                return Err(Misfit(format!("iterations of `{name}` share no loop that loads vectors for all of them")));
+            }
+        }
+        Ok(())
+    }
+
     fn on_threads(&self, program: &Program, func: &Func, map: &Map, nest: &Nest) -> Result<Mapping, Misfit> {
         let strategy = strategy_of_threads(nest);
         let mut mapping = Mapping::new(strategy);
@@ -280,6 +295,7 @@ impl Lines {
             let tile = lanes.or_else(|| self.count(var, Place::Reg)).unwrap_or(1);
             mapping.levels.insert(var, LevelPlan { exec, dim: dim_of(map, var), tile });
         }
+        self.together(func, map, &mapping)?;
         mapping.threads =
             self.steps.iter().filter(|line| line.place == Place::Threads).find_map(|line| match line.size {
                 Size::Count(threads) => Some(threads),

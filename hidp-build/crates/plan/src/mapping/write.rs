@@ -69,6 +69,10 @@ impl Writer<'_> {
             }
             let vector = self.mapping.exec(*last) == Some(Exec::Simd);
             self.line(&[*last], if vector { Place::Lanes } else { Place::Seq }, Size::Rest);
+            let tile = self.mapping.levels.get(last).map_or(1, |level| level.tile);
+            if tile > 1 {
+                self.line(&[*last], Place::Reg, Size::Count(tile));
+            }
         }
         inner_maps(&map.body).into_iter().for_each(|inner| self.shared(inner, Place::Seq));
     }

@@ -45,6 +45,8 @@ pub struct Model {
     pub irregular_rows: u32,
     /// Rows of a register tile.
     pub tile_rows: u32,
+    /// The same of lanes that hold whole iterations: sums of iterations of a map inside that run together.
+    pub jam_rows: u32,
     /// Vectors per row of a register tile.
     pub tile_vectors: u32,
     /// Columns of a first-level cache tile.
@@ -250,6 +252,7 @@ impl Model {
             thread_work: int("work", "thread_work")?,
             irregular_rows: int("work", "irregular_rows")?,
             tile_rows: int("work", "tile_rows")?,
+            jam_rows: int("work", "jam_rows")?,
             tile_vectors: int("work", "tile_vectors")?,
             lane_tile: int("work", "lane_tile")?,
             lane_unroll: int("work", "lane_unroll")?,

@@ -7,6 +7,7 @@ mod apart;
 mod classes;
 mod costs;
 mod gain;
+mod jam;
 pub mod live;
 mod numbers;
 mod own;
@@ -21,6 +22,7 @@ pub(crate) use gain::gain;
 use hidp_ir::par::effects;
 use hidp_ir::par::visit::{self, Visitor, look};
 use hidp_syntax::ordered::OrdSet;
+pub use jam::{Jam, has_loop, jam, jams};
 
 use hidp_ir::par::{
     Access, Block, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, PrimCall, Program, Stmt, StmtKind, VarId,
