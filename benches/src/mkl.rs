@@ -16,9 +16,6 @@ const ZERO_BASED: i32 = 0;
 const NO_TRANSPOSE: i32 = 10;
 /// A matrix without structure: of its three fields only the first counts.
 const GENERAL: Description = Description { kind: 20, mode: 0, diagonal: 0 };
-/// Products that a prepared matrix is for.
-const PRODUCTS: i32 = 100;
-
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Description {
@@ -51,8 +48,13 @@ pub struct Sparse {
 }
 
 impl Sparse {
-    /// A square matrix in rows, as it is or prepared for many products; `None` without the library.
-    pub fn new(rowptr: &Rc<Buffer<i32>>, col: &Rc<Buffer<i32>>, val: &Rc<Buffer<f64>>, prepared: bool) -> Option<Self> {
+    /// A square matrix in rows, prepared for so many products, or as it is; `None` without the library.
+    pub fn new(
+        rowptr: &Rc<Buffer<i32>>,
+        col: &Rc<Buffer<i32>>,
+        val: &Rc<Buffer<f64>>,
+        prepared: Option<i32>,
+    ) -> Option<Self> {
         let rows = rowptr.len() - 1;
         let count = i32::try_from(rows).ok()?;
         assert!(rowptr[0] == 0 && rowptr[rows] as usize == col.len() && col.len() == val.len());
@@ -69,8 +71,8 @@ impl Sparse {
             let (starts, ends) = (rowptr.as_ptr(), rowptr.as_ptr().add(1));
             let made = create(&mut handle, ZERO_BASED, count, count, starts, ends, col.as_ptr(), val.as_ptr());
             assert_eq!(made, SUCCESS, "MKL takes the matrix");
-            if prepared {
-                assert_eq!(hint(handle, NO_TRANSPOSE, GENERAL, PRODUCTS), SUCCESS, "MKL takes the hint");
+            if let Some(products) = prepared {
+                assert_eq!(hint(handle, NO_TRANSPOSE, GENERAL, products), SUCCESS, "MKL takes the hint");
                 assert_eq!(optimise(handle), SUCCESS, "MKL prepares the matrix");
             }
             let _arrays = Arrays { _integers: [rowptr.clone(), col.clone()], _values: val.clone() };

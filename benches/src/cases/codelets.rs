@@ -12,21 +12,26 @@ use super::{Recipes, assert_alike, widen};
 use crate::buffer::Buffer;
 use crate::kernels::{codelets, prims};
 use crate::matrices::{Matrix, band_matrix, five_point_matrix, zipf_matrix};
+use crate::mkl::Sparse;
 use crate::openblas::OpenBlas;
 use crate::peers::papers::Graph;
 use crate::random::Random;
 use crate::{Case, Contender, Limit, peers};
 
 pub(super) const RECIPES: Recipes = &[
-    ("codelets sum f32 2^24", sum),
-    ("codelets scan i32 2^24", running),
+    ("codelets sum f32 2^12", || sum(12)),
+    ("codelets sum f32 2^26", || sum(26)),
+    ("codelets scan i32 2^24", || running(24)),
+    ("codelets scan i32 2^26", || running(26)),
     ("codelets gemv f32 512K x 128", || gemv("512K x 128", [1 << 19, 128])),
     ("codelets gemv f32 128 x 512K", || gemv("128 x 512K", [128, 1 << 19])),
-    ("codelets product f32 1024", product),
+    ("codelets product f32 256", || product(256)),
+    ("codelets product f32 1024", || product(1024)),
     ("codelets spmv f64 5-point 1000 x 1000", || sparse("5-point 1000 x 1000", five_point_matrix(1000))),
     ("codelets spmv f64 band 200000 x 30", || sparse("band 200000 x 30", band_matrix(200_000, 30))),
     ("codelets spmv f64 Zipf 500000", || sparse("Zipf 500000", zipf_matrix(500_000))),
-    ("codelets histogram 2^26", histogram),
+    ("codelets histogram 2^26", || histogram("2^26", |random| random.bits() as u8)),
+    ("codelets histogram 2^26, one key", || histogram("2^26, one key", |_| 7)),
     ("codelets k-means 494020 x 34, 5", || clusters(5)),
     ("codelets k-means 494020 x 34, 64", || clusters(64)),
     ("codelets distances 10^6 x 6", distances),
@@ -77,8 +82,8 @@ fn case(name: &str, limit: Limit, relative: f64, mut contenders: Vec<Contender>,
     Case { name: format!("codelets {name}"), limit, contenders }
 }
 
-fn sum() -> Case {
-    let x = Rc::new(Buffer::from_fn(1 << 24, |at| (at % 7) as f32 - 2.0));
+fn sum(log: u32) -> Case {
+    let x = Rc::new(Buffer::from_fn(1 << log, |at| (at % 7) as f32 - 2.0));
     let out = Rc::new(RefCell::new(0f32));
     let limit = Limit::Read(size_of_val(&x[..]) as f64);
     let (input, own) = (x.clone(), out.clone());
@@ -88,6 +93,8 @@ fn sum() -> Case {
     contenders.push(Contender::new("rayon", move || {
         *own.borrow_mut() = input.par_chunks(1 << 12).map(chunk).sum();
     }));
+    let (input, own) = (x.clone(), out.clone());
+    contenders.push(Contender::new("OpenMP", move || *own.borrow_mut() = peers::codelets::sum(&input)));
     if peers::has_tbb() {
         let (input, own) = (x.clone(), out.clone());
         contenders.push(Contender::new("C++17 par", move || *own.borrow_mut() = peers::sum_f32(&input)));
@@ -96,11 +103,11 @@ fn sum() -> Case {
     contenders.push(Contender::new("HiDP, `reduce`", move || {
         *own.borrow_mut() = prims::sum_f32(&cx, &x[..]).expect("it runs");
     }));
-    case("sum f32 2^24", limit, 1e-5, contenders, move || vec![f64::from(*out.borrow())])
+    case(&format!("sum f32 2^{log}"), limit, 1e-5, contenders, move || vec![f64::from(*out.borrow())])
 }
 
-fn running() -> Case {
-    let n = 1 << 24;
+fn running(log: u32) -> Case {
+    let n = 1 << log;
     let x = Rc::new(Buffer::from_fn(n, |at| (at % 7) as i32 - 3));
     let y = shared(n, |_| 0i32);
     let (input, own) = (x.clone(), y.clone());
@@ -113,7 +120,7 @@ fn running() -> Case {
     contenders.push(Contender::new("HiDP, `scan`", move || {
         prims::scan_i32(&cx, &x[..], &mut own.borrow_mut()[..]).expect("it runs");
     }));
-    case("scan i32 2^24", Limit::Stream(8.0 * n as f64), 0.0, contenders, move || widen(&y.borrow()))
+    case(&format!("scan i32 2^{log}"), Limit::Stream(8.0 * n as f64), 0.0, contenders, move || widen(&y.borrow()))
 }
 
 fn small(at: usize) -> f32 {
@@ -137,52 +144,72 @@ fn gemv(name: &str, shape: [usize; 2]) -> Case {
     case(&format!("gemv f32 {name}"), limit, 1e-3, contenders, move || widen(&y.borrow()))
 }
 
-fn product() -> Case {
-    const N: usize = 1024;
-    let [a, b] = [0, 5].map(|from| Rc::new(Buffer::from_fn(N * N, |at| small(at + from))));
-    let c = shared(N * N, |_| 0f32);
+fn product(n: usize) -> Case {
+    let [a, b] = [0, 5].map(|from| Rc::new(Buffer::from_fn(n * n, |at| small(at + from))));
+    let c = shared(n * n, |_| 0f32);
     let (left, right, own) = (a.clone(), b.clone(), c.clone());
-    let shape = [N, N];
+    let shape = [n, n];
     let mut contenders = versions(move |cx| {
         codelets::product(cx, &(&left[..], shape), &(&right[..], shape), &mut (&mut own.borrow_mut()[..], shape))
     });
     for (name, library) in [("OpenBLAS", OpenBlas::find()), ("MKL", OpenBlas::mkl())] {
         if let Some(library) = library {
             let (a, b, own) = (a.clone(), b.clone(), c.clone());
-            contenders.push(Contender::new(name, move || library.sgemm([N; 3], &a, &b, &mut own.borrow_mut())));
+            contenders.push(Contender::new(name, move || library.sgemm([n; 3], &a, &b, &mut own.borrow_mut())));
         }
     }
-    let limit = Limit::Flops(2.0 * (N * N * N) as f64);
-    case("product f32 1024", limit, 1e-4, contenders, move || widen(&c.borrow()))
+    let limit = Limit::Flops(2.0 * (n * n * n) as f64);
+    case(&format!("product f32 {n}"), limit, 1e-4, contenders, move || widen(&c.borrow()))
 }
+
+/// So many products by one matrix are a call: what MKL does before the first counts.
+const PRODUCTS: usize = 10;
 
 fn sparse(name: &str, matrix: Matrix) -> Case {
     let (rows, nonzeros) = (matrix.rowptr.len() - 1, matrix.col.len());
     let x = Rc::new(Buffer::from_fn(rows, |at| (at % 11) as f64 - 5.0));
-    let (matrix, y) = (Rc::new(matrix), shared(rows, |_| 0f64));
-    let (of, vector, own) = (matrix.clone(), x.clone(), y.clone());
+    let [rowptr, col] =
+        [&matrix.rowptr, &matrix.col].map(|array| Rc::new(Buffer::from_fn(array.len(), |at| array[at])));
+    let (val, y) = (Rc::new(Buffer::from_fn(nonzeros, |at| matrix.val[at])), shared(rows, |_| 0f64));
+    let (starts, columns, values) = (rowptr.clone(), col.clone(), val.clone());
+    let (vector, own) = (x.clone(), y.clone());
     let mut contenders = versions(move |cx| {
-        codelets::sparse_gemv(cx, &of.rowptr[..], &of.col[..], &of.val[..], &vector[..], &mut own.borrow_mut()[..])
+        (0..PRODUCTS).try_for_each(|_| {
+            let y = &mut own.borrow_mut()[..];
+            codelets::sparse_gemv(cx, &starts[..], &columns[..], &values[..], &vector[..], y)
+        })
     });
-    let own = y.clone();
+    let (starts, columns, values) = (rowptr.clone(), col.clone(), val.clone());
+    let (vector, own) = (x.clone(), y.clone());
     contenders.push(Contender::new("OpenMP", move || {
-        peers::spmv(&mut own.borrow_mut(), &matrix.rowptr, &matrix.col, &matrix.val, &x);
+        (0..PRODUCTS).for_each(|_| peers::spmv(&mut own.borrow_mut(), &starts, &columns, &values, &vector));
     }));
-    let limit = Limit::Read((12 * nonzeros + 20 * rows) as f64);
+    if OpenBlas::mkl().is_some() {
+        let own = y.clone();
+        contenders.push(Contender::new("MKL, inspector-executor", move || {
+            let prepared = Sparse::new(&rowptr, &col, &val, Some(PRODUCTS as i32)).expect("the library is there");
+            (0..PRODUCTS).for_each(|_| prepared.multiply(&x, &mut own.borrow_mut()));
+        }));
+    }
+    let limit = Limit::Read((PRODUCTS * (12 * nonzeros + 20 * rows)) as f64);
     case(&format!("spmv f64 {name}"), limit, 1e-12, contenders, move || y.borrow().to_vec())
 }
 
-fn histogram() -> Case {
+fn histogram(name: &str, key: fn(&mut Random) -> u8) -> Case {
     let n = 1 << 26;
     let mut random = Random::new(7);
-    let x = Rc::new(Buffer::from_fn(n, |_| random.bits() as u8));
+    let x = Rc::new(Buffer::from_fn(n, |_| key(&mut random)));
     let counts = Rc::new(RefCell::new([0u32; 256]));
     let (input, own) = (x.clone(), counts.clone());
     let mut contenders = versions(move |cx| codelets::histogram_of_bytes(cx, &input[..], &mut own.borrow_mut()[..]));
-    let own = counts.clone();
-    contenders.push(Contender::new("OpenMP", move || peers::first::histogram(&mut own.borrow_mut(), &x)));
+    let (input, own) = (x.clone(), counts.clone());
+    contenders.push(Contender::new("OpenMP", move || peers::first::histogram(&mut own.borrow_mut(), &input)));
+    if peers::has_tbb() {
+        let own = counts.clone();
+        contenders.push(Contender::new("TBB", move || peers::codelets::histogram(&mut own.borrow_mut(), &x)));
+    }
     let found = move || counts.borrow().iter().map(|count| f64::from(*count)).collect();
-    case("histogram 2^26", Limit::Read(n as f64), 0.0, contenders, found)
+    case(&format!("histogram {name}"), Limit::Read(n as f64), 0.0, contenders, found)
 }
 
 fn clusters(k: usize) -> Case {
@@ -216,13 +243,16 @@ fn distances() -> Case {
     let mut random = Random::new(6);
     let first = Rc::new(Buffer::from_fn(n + 1, |node| (degree * node) as i32));
     let edges = Rc::new(Buffer::from_fn(degree * n, |_| random.below(n) as i32));
-    let (graph, far) = (Graph::new(&first, &edges), shared(n, |_| 0i32));
+    let (graph, far) = (Rc::new(Graph::new(&first, &edges)), shared(n, |_| 0i32));
     let own = far.clone();
     let mut contenders =
         versions(move |cx| codelets::distances(cx, &first[..], &edges[..], 1, &mut own.borrow_mut()[..]));
-    let own = far.clone();
-    contenders
-        .push(Contender::new("OpenMP, by levels", move || peers::papers::levels(&mut own.borrow_mut(), &graph, 1)));
+    let (of, own) = (graph.clone(), far.clone());
+    contenders.push(Contender::new("OpenMP, by levels", move || peers::papers::levels(&mut own.borrow_mut(), &of, 1)));
+    let (into, own) = (graph.turned(), far.clone());
+    contenders.push(Contender::new("OpenMP, in both directions", move || {
+        peers::codelets::directions(&mut own.borrow_mut(), &graph, &into, 1);
+    }));
     let limit = Limit::Cells((degree * n) as f64);
     case("distances 10^6 x 6", limit, 0.0, contenders, move || widen(&far.borrow()))
 }

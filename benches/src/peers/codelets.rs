@@ -1,7 +1,20 @@
-//! The program of `peers/codelets.cpp`.
+//! The programs of `peers/codelets.cpp`.
+
+use super::papers::Graph;
 
 mod raw {
     unsafe extern "C" {
+        pub(super) fn peer_codelets_sum(x: *const f32, n: i64) -> f32;
+        pub(super) fn peer_codelets_histogram(counts: *mut u32, keys: *const u8, n: i64);
+        pub(super) fn peer_codelets_directions(
+            far: *mut i32,
+            first: *const i32,
+            edges: *const i32,
+            into_first: *const i32,
+            into: *const i32,
+            source: i32,
+            n: i64,
+        );
         pub(super) fn peer_codelets_clusters(
             cluster: *mut i32,
             sums: *mut f32,
@@ -25,4 +38,42 @@ pub fn clusters(cluster: &mut [i32], sums: &mut [f32], counts: &mut [u32], point
     let (n, d, k) = (n as i64, d as i64, k as i64);
     // SAFETY: lengths agree; nothing is aliased.
     unsafe { raw::peer_codelets_clusters(cluster, sums, counts, point.as_ptr(), centre.as_ptr(), n, d, k) }
+}
+
+/// The sum, by OpenMP.
+pub fn sum(x: &[f32]) -> f32 {
+    // SAFETY: reads below the length only.
+    unsafe { raw::peer_codelets_sum(x.as_ptr(), x.len() as i64) }
+}
+
+/// How often each byte occurs, by TBB.
+///
+/// # Panics
+///
+/// If TBB was not there when this was built.
+pub fn histogram(counts: &mut [u32; 256], keys: &[u8]) {
+    assert!(super::has_tbb());
+    // SAFETY: reads below the length only, and there is a count for each byte.
+    unsafe { raw::peer_codelets_histogram(counts.as_mut_ptr(), keys.as_ptr(), keys.len() as i64) }
+}
+
+/// How far nodes are from the source, by steps along edges or against them; `into` is the graph with all edges turned round.
+pub fn directions(far: &mut [i32], graph: &Graph, into: &Graph, source: i32) {
+    let nodes = graph.nodes();
+    assert!(far.len() == nodes && into.nodes() == nodes);
+    assert!(usize::try_from(source).is_ok_and(|source| source < nodes));
+    let ([first, edges], [into_first, into]) = (graph.arrays(), into.arrays());
+    let (out, n) = (far.as_mut_ptr(), nodes as i64);
+    // SAFETY: edges lie inside and end at nodes in both graphs, and the source is a node.
+    unsafe {
+        raw::peer_codelets_directions(
+            out,
+            first.as_ptr(),
+            edges.as_ptr(),
+            into_first.as_ptr(),
+            into.as_ptr(),
+            source,
+            n,
+        );
+    }
 }

@@ -169,6 +169,33 @@ impl Graph {
         assert!(edges.iter().all(|edge| usize::try_from(*edge).is_ok_and(|edge| edge < nodes)));
         Self { first: first.to_vec(), edges: edges.to_vec() }
     }
+
+    /// The graph with all edges turned round.
+    pub fn turned(&self) -> Self {
+        let mut first = vec![0; self.first.len()];
+        self.edges.iter().for_each(|edge| first[*edge as usize + 1] += 1);
+        for node in 1..first.len() {
+            first[node] += first[node - 1];
+        }
+        let (mut next, mut edges) = (first.clone(), vec![0; self.edges.len()]);
+        for node in 0..self.nodes() {
+            for edge in &self.edges[self.first[node] as usize..self.first[node + 1] as usize] {
+                let at = &mut next[*edge as usize];
+                edges[*at as usize] = node as i32;
+                *at += 1;
+            }
+        }
+        Self::new(&first, &edges)
+    }
+
+    pub(super) fn nodes(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    /// Where the edges of each node begin, and where they end.
+    pub(super) fn arrays(&self) -> [&[i32]; 2] {
+        [&self.first, &self.edges]
+    }
 }
 
 /// How far nodes are from the source.
