@@ -460,8 +460,7 @@ fn fields_that_loops_walk_along() {
                if (on > begins) from += 4;
                int both = r(i-1, j-1).best + costs[s[i-1]][t[j-1]];
                if (both >= up && both > 0) return Cell{{best: both, up: up, from: from + 1}};
-               if (up > 0) return Cell{{best: up, up: up, from: from + 2}};
-               return Cell{{best: 0, up: up, from: from}};
+               return up > 0 ? Cell{{best: up, up: up, from: from + 2}} : Cell{{best: 0, up: up, from: from}};
              }}
              function walk input uint8 s[N], t[M]; input int costs[3][3], w; output long sum;
              {{

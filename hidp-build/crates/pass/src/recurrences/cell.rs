@@ -2,13 +2,14 @@
 
 use super::build;
 use hidp_ir::par::visit::{self, Mutator, change};
-use hidp_ir::par::{Access, Block, Expr, Stmt, StmtKind, Table};
+use hidp_ir::par::{Access, Block, Expr, ExprKind, Stmt, StmtKind, Table};
 use hidp_syntax::ty::Ty;
 
 /// The body of a table, each `return` of which stores the cell and ends. Nothing else touches what it loads meanwhile.
 pub(super) fn stored(table: &Table) -> Block {
     let mut body = table.body.clone();
     visit::map_places(&mut body, |place, _| place.access = Access::Exclusive);
+    Choices.visit_block(&mut body);
     let branches = Ending { table, leave: false }.branches(body.stmts.clone());
     branches.map_or_else(|| scope(table, body), |stmts| Block { stmts })
 }
@@ -17,6 +18,31 @@ pub(super) fn stored(table: &Table) -> Block {
 fn scope(table: &Table, mut body: Block) -> Block {
     Ending { table, leave: true }.visit_block(&mut body);
     Block { stmts: vec![Stmt { kind: StmtKind::Scope(body), span: table.span }] }
+}
+
+/// Makes branches of returns that choose between structs: what a cell has in each field is known where a struct is made.
+struct Choices;
+
+impl Mutator for Choices {
+    fn visit_stmt(&mut self, stmt: &mut Stmt) {
+        if let StmtKind::Return(value) = &stmt.kind
+            && value.ty.scalar().is_none()
+        {
+            *stmt = chosen(value.clone());
+        }
+        change::walk_stmt(self, stmt);
+    }
+    fn visit_expr(&mut self, _: &mut Expr) {}
+}
+
+fn chosen(value: Expr) -> Stmt {
+    let span = value.span;
+    match value.kind {
+        ExprKind::Select { cond, then, otherwise } => {
+            build::either(*cond, vec![chosen(*then)], vec![chosen(*otherwise)])
+        }
+        kind => Stmt { kind: StmtKind::Return(Expr { kind, ..value }), span },
+    }
 }
 
 struct Ending<'a> {
