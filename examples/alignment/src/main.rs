@@ -19,7 +19,8 @@ const USAGE: &str = "\
 usage: alignment [FIRST.fasta SECOND.fasta] [--open N] [--extend N] [--picture FILE.png]
 
 Aligns the proteins in two files by BLOSUM62; without files, the two subunits of human hemoglobin. A gap of n letters costs
-open + n * extend (default 10 and 1). The picture shows the scores of all pairs of beginnings, and the alignment as a line.
+open + n * extend (default 10 and 1). The CIGAR text has I for letters of the first alone, and D for those of the second. The
+picture shows the scores of all pairs of beginnings, and the alignment as a line.
 ";
 
 /// Letters in a line of an alignment.
@@ -58,6 +59,7 @@ fn main() -> Result<()> {
     println!("first      {}, {} letters", first.title, s.len());
     println!("second     {}, {} letters", second.title, t.len());
     println!("score      {score}");
+    println!("cigar      {}", cigar(&first, &second, &steps));
     print_alignment(&first, &second, &steps);
     if let Some(path) = &options.picture {
         let mut cells = vec![0; (s.len() + 1) * (t.len() + 1)];
@@ -117,6 +119,19 @@ fn places(steps: &[Step]) -> Vec<[usize; 2]> {
         places.push(at);
     }
     places
+}
+
+/// The way as SAM writes it: how many letters are equal (`=`), differ (`X`), and stand in the first alone (`I`) or in the second alone (`D`).
+fn cigar(first: &Record, second: &Record, steps: &[Step]) -> String {
+    let operation = |(step, [i, j]): (&Step, [usize; 2])| match step {
+        Step::Both if first.letters[i].eq_ignore_ascii_case(&second.letters[j]) => '=',
+        Step::Both => 'X',
+        Step::First => 'I',
+        Step::Second => 'D',
+    };
+    let operations: Vec<char> = steps.iter().zip(places(steps)).map(operation).collect();
+    let runs = operations.chunk_by(|left, right| left == right);
+    runs.map(|run| format!("{}{}", run.len(), run[0])).collect()
 }
 
 /// Both sequences with their gaps, and between them `|` for equal letters.

@@ -40,7 +40,9 @@ fn gaps_stand_where_they_cost_least() {
     let folder = tempfile::tempdir().unwrap();
     let (stdout, _) = of(folder.path(), ["WWHHWW", "WWWW"], &[]);
     assert!(stdout.contains("score      32\n"), "{stdout}");
-    assert!(stdout.contains("\nWWHHWW\n||  ||\nWW--WW\n"), "{stdout}");
+    assert!(stdout.contains("\nWWHHWW\n||  ||\nWW--WW\n") && stdout.contains("cigar      2=2I2=\n"), "{stdout}");
+    let (stdout, _) = of(folder.path(), ["WWKW", "WWWHWW"], &[]);
+    assert!(stdout.contains("cigar      2=2D1X1=\n"), "{stdout}");
     let (stdout, _) = of(folder.path(), ["WHW", "WW"], &["--open", "0", "--extend", "3"]);
     assert!(stdout.contains("score      19\n") && stdout.contains("\nWHW\n| |\nW-W\n"), "{stdout}");
 }
