@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::arms::Arms;
 use super::data::{self, Data};
 use super::decide::decide;
-use super::fit::{Vetoes, chosen, fit};
+use super::fit::{Point, Vetoes, chosen, fit};
 use super::measure::Bench;
 use super::outcome::Outcome;
 use super::partial::Partial;
@@ -90,7 +90,7 @@ pub(super) fn tune(
     Ok(outcome)
 }
 
-/// Compares versions, and settings of the best.
+/// Compares versions, and settings of those that may be best.
 fn compare(
     outcome: &mut Outcome,
     jobs: &[Job<'_>],
@@ -159,10 +159,26 @@ fn versions(
     Ok(())
 }
 
-/// Versions whose settings are tried: those that most points choose.
-const MOST_SET: usize = 2;
+/// A version whose usual settings take at most so many times the best time at a point contends there: others may make it the best.
+const CONTENDING: f64 = 1.5;
 
-/// Measures other settings of the versions that are chosen most, where they are chosen.
+/// Versions, and the points at which each is chosen or contends; first those that most points choose.
+fn contenders(points: &[Point], versions: usize) -> Vec<(usize, Vec<usize>)> {
+    let choices = fit(&points.iter().collect::<Vec<_>>(), versions, &Vetoes::new());
+    let choice: Vec<usize> = points.iter().map(|point| chosen(&choices, point)).collect();
+    let contends =
+        |version: usize, point: &Point| point.times[version].is_some_and(|time| time <= CONTENDING * point.best());
+    let at = |version: usize| -> Vec<usize> {
+        (0..points.len()).filter(|&at| choice[at] == version || contends(version, &points[at])).collect()
+    };
+    let mut found: Vec<(usize, Vec<usize>)> = (0..versions).map(|version| (version, at(version))).collect();
+    found.retain(|(_, points)| !points.is_empty());
+    let wins = |version: usize| choice.iter().filter(|chosen| **chosen == version).count();
+    found.sort_by_key(|(version, points)| std::cmp::Reverse((wins(*version), points.len())));
+    found
+}
+
+/// Measures other settings of versions where they are chosen or contend.
 fn settings(
     outcome: &mut Outcome,
     jobs: &[Job<'_>],
@@ -170,14 +186,8 @@ fn settings(
     stop: Option<Instant>,
     partial: &mut Partial,
 ) -> Result<(), String> {
-    let versions = outcome.arms.len();
-    let choices = fit(&outcome.points.iter().collect::<Vec<_>>(), versions, &Vetoes::new());
-    let choice: Vec<usize> = outcome.points.iter().map(|point| chosen(&choices, point)).collect();
-    let mut order: Vec<usize> = (0..versions).filter(|version| choice.contains(version)).collect();
-    order.sort_by_key(|version| std::cmp::Reverse(choice.iter().filter(|chosen| *chosen == version).count()));
-    for version in order.into_iter().take(MOST_SET) {
+    for (version, points) in contenders(&outcome.points, outcome.arms.len()) {
         let arms = outcome.arms.with_settings(version, cx);
-        let points: Vec<usize> = (0..choice.len()).filter(|&at| choice[at] == version).collect();
         let mut progress = Progress::new(outcome.arms.entry.name, "settings", points.len(), stop);
         for at in points.into_iter().filter(|_| !arms.is_empty()) {
             if let Some(point) = partial.find(&outcome.arms, cx, &outcome.points[at].name) {
@@ -298,9 +308,10 @@ mod tests {
         }
     }
 
+    const SETTABLE: Codes = Codes::Cpu(&[Code { isa: Isa::Base, function: settable }]);
+
     #[test]
     fn settings_are_found() {
-        const SETTABLE: Codes = Codes::Cpu(&[Code { isa: Isa::Base, function: settable }]);
         static ENTRY: Entry = Entry {
             versions: &[version("rows", SETTABLE)],
             dispatch: Dispatch {
@@ -316,6 +327,22 @@ mod tests {
         let table = outcome.markdown();
         assert!(table.contains("- tuned is slower than untuned at 0 points"), "{table}");
         assert!(table.contains("within 5 % at 4 of 4 points") && table.contains("| x of 1000 |"), "{table}");
+    }
+
+    #[test]
+    fn settings_of_versions_that_lose_as_they_are_count() {
+        static ENTRY: Entry = Entry {
+            versions: &[version("rows", EVEN), version("late", SETTABLE)],
+            dispatch: Dispatch {
+                measures: &[Measure { name: "parallel", program: &[Op::Dim(0)] }],
+                tunables: &[Tunable { name: "thread_work", domain: &[4096] }],
+                ..Dispatch::NONE
+            },
+            ..SUM
+        };
+        let outcome = tuned(&ENTRY, "contenders");
+        let rules = outcome.rules().unwrap();
+        assert!(rules.ends_with(": late with thread_work = 4096; otherwise: rows"), "{rules}");
     }
 
     /// Names of what a file of points holds, a line each.
