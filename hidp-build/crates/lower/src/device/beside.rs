@@ -2,6 +2,7 @@
 
 use std::mem;
 
+use super::super::borders::loads;
 use super::super::{copy, make};
 use hidp_ir::imp::visit::{
     child_blocks, child_blocks_mut, each_subexpr, expr_name_mut, introduced, names_mut, operands_mut, stmt_exprs,
@@ -20,7 +21,7 @@ pub(super) fn side_by_side(turns: &Loop, times: u32, vars: &mut Arena<VarId, Var
         return None;
     }
     let in_order = copy::of(Loop { kind: LoopKind::Unroll(1), ..turns.clone() }, vars);
-    let varying = varying(turns, vars);
+    let varying = varying(turns.var, &[before, &then.stmts], vars);
     let mut beside = Beside { varying, turn: turns.var, copies: vec![OrdMap::new(); times as usize], vars };
     let mut stmts = beside.block(before);
     let conds = (0..times as usize).map(|at| beside.of(cond.clone(), at));
@@ -68,27 +69,39 @@ fn is_plain(block: &Block) -> bool {
     })
 }
 
-/// Variables that differ from iteration to iteration of a loop.
-fn varying(turns: &Loop, vars: &Arena<VarId, Var>) -> OrdSet<VarId> {
-    let mut varying: OrdSet<VarId> = [turns.var].into_iter().collect();
+/// Loops with more iterations are left as they are.
+const MOST_WRITTEN: i128 = 16;
+
+/// Compilers see what one iteration side by side shares with the next of another where a loop of few iterations is written out.
+fn write_out(node: &mut Loop) {
+    let range = make::as_int(&node.lo).zip(make::as_int(&node.hi)).zip(make::as_int(&node.step));
+    let count = range.map(|((lo, hi), step)| (hi - lo + step - 1) / step.max(1));
+    if let (LoopKind::Seq, Some(count @ 1..=MOST_WRITTEN)) = (&node.kind, count) {
+        node.kind = LoopKind::Unroll(count as u32);
+    }
+}
+
+/// Variables that differ from iteration to iteration of a loop with this variable, in statements that all iterations run.
+fn varying(turn: VarId, run: &[&[Stmt]], vars: &Arena<VarId, Var>) -> OrdSet<VarId> {
+    let mut varying: OrdSet<VarId> = [turn].into_iter().collect();
     loop {
         let before = varying.len();
-        differing(&turns.body, false, vars, &mut varying);
+        run.iter().for_each(|stmts| differing(stmts, false, vars, &mut varying));
         if varying.len() == before {
             return varying;
         }
     }
 }
 
-/// Adds those that a block introduces or sets to other values in each iteration, or under conditions that differ.
-fn differing(block: &Block, apart: bool, vars: &Arena<VarId, Var>, varying: &mut OrdSet<VarId>) {
-    for stmt in &block.stmts {
+/// Adds those that statements introduce or set to other values in each iteration, or under conditions that differ.
+fn differing(stmts: &[Stmt], apart: bool, vars: &Arena<VarId, Var>, varying: &mut OrdSet<VarId>) {
+    for stmt in stmts {
         let differs = apart || stmt_exprs(stmt).into_iter().any(|expr| reads_any(expr, varying));
         let set = if let Stmt::Set { var, .. } = stmt { Some(*var) } else { introduced(stmt) };
         // Iterations have arrays of their own.
         let is_array = |var: &VarId| !matches!(vars[*var].kind, VarKind::Value(_));
         varying.extend(set.filter(|var| differs || is_array(var)));
-        child_blocks(stmt).into_iter().for_each(|child| differing(child, differs, vars, varying));
+        child_blocks(stmt).into_iter().for_each(|child| differing(&child.stmts, differs, vars, varying));
     }
 }
 
@@ -142,9 +155,32 @@ impl Beside<'_> {
             for child in child_blocks_mut(&mut once) {
                 child.stmts = self.block(&mem::take(&mut child.stmts));
             }
+            if let Stmt::Loop(node) = &mut once {
+                write_out(node);
+            }
             return vec![once];
         }
-        (0..self.copies.len()).map(|at| self.copied(stmt.clone(), at)).collect()
+        let (mut stmts, mut each) = (Vec::new(), stmt.clone());
+        stmt_exprs_mut(&mut each).into_iter().for_each(|expr| self.share(expr, &mut stmts));
+        stmts.extend((0..self.copies.len()).map(|at| self.copied(each.clone(), at)).collect::<Vec<_>>());
+        stmts
+    }
+
+    /// Takes loads out of an expression that are the same in all iterations, with what is computed from them alone.
+    fn share(&mut self, expr: &mut Expr, once: &mut Vec<Stmt>) {
+        if !loads(expr) {
+            return;
+        }
+        if !reads_any(expr, &self.varying) {
+            let var = self.vars.push(Var { name: "same".to_owned(), kind: VarKind::Value(expr.ty) });
+            let ty = expr.ty;
+            let init = mem::replace(expr, make::var(var, ty));
+            once.push(Stmt::Let { var, init: Some(init) });
+            return;
+        }
+        // What is not computed in all cases stays where it is.
+        let always = if let ExprKind::Select(..) | ExprKind::Lazy(..) = expr.kind { 1 } else { usize::MAX };
+        operands_mut(expr).into_iter().take(always).for_each(|operand| self.share(operand, once));
     }
 
     /// Whether a statement by itself is the same in all iterations. What reaches memory is done by each.

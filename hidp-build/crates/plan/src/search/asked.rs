@@ -4,7 +4,7 @@ use super::facts::{Facts, LoopNumbers, Numbers, SiteNumbers};
 use super::lanes::{Digit, Starts, resident};
 use super::requests::{Request, all, requests, shared, total, within};
 use super::slots::Form;
-use crate::blocks::Blocks;
+use crate::blocks::{BlockLine, Blocks};
 use crate::mapping::{Exec, Mapping, Recipe};
 use crate::notation::FoldOption;
 use crate::target::DeviceModel;
@@ -68,6 +68,8 @@ pub(super) struct Around {
     pub(super) together: f64,
     /// Iterations of the outermost map that a lane takes.
     pub(super) of_lane: f64,
+    /// Those of them that it takes side by side.
+    pub(super) beside: f64,
     /// How a lane comes to those of this one.
     pub(super) form: Form,
 }
@@ -170,6 +172,7 @@ impl<'a> Asked<'a> {
             apart: 1.0,
             together: 1.0,
             of_lane: 1.0,
+            beside: 1.0,
             form: Form::Items,
         }
     }
@@ -251,15 +254,20 @@ impl<'a> Asked<'a> {
         let digits: Vec<Digit> = digits.iter().copied().chain(alone).collect();
         let around = self.around(requests(&digits, &self.numbers.counts), self.loop_at(at).iterations);
         let busy = (around.executions / started.max(1.0)).min(1.0);
-        Some((Around { busy, turns, of_lane, ..around }, started))
+        let is_beside = |line: &&BlockLine| {
+            line.place == Place::Reg
+                && self.facts.beside.is_some_and(|beside| self.facts.iters[beside.iter].var == line.var)
+        };
+        let beside = blocks.lines.iter().filter(is_beside).filter_map(|line| line.size).map(f64::from).product();
+        Some((Around { busy, turns, of_lane, beside, ..around }, started))
     }
 
     /// An iteration of a map, and what is inside.
     fn body(&mut self, at: usize, around: &Around) {
-        let issued = around.executions * self.slots_of(at, around.form);
+        let issued = around.executions * self.slots_of(at, around.form, around.beside);
         self.issued += issued;
         self.slots += issued / around.busy.max(f64::MIN_POSITIVE);
-        self.useful += around.useful * self.slots_of(at, around.form.alone(self.loop_at(at).iterations));
+        self.useful += around.useful * self.slots_of(at, around.form.alone(self.loop_at(at).iterations), around.beside);
         self.accesses(at, around);
         for inner in self.facts.inside(at).collect::<Vec<_>>() {
             let iterations = self.loop_at(inner).iterations;
@@ -316,6 +324,7 @@ impl<'a> Asked<'a> {
             apart: 1.0,
             together: f64::from(self.model.machine.under_way).min(trips.max(1.0)),
             of_lane: 1.0,
+            beside: around.beside,
             form: if width == 1 { Form::InOrder(trips) } else { Form::Shared(trips) },
         };
         self.body(at, &inside);
@@ -342,14 +351,15 @@ impl<'a> Asked<'a> {
             let in_row =
                 around.turns.first().and_then(|turns| turns.stride(site)).is_some_and(|stride| stride == site.size);
             let at_once = moves.filter(|_| in_row).map_or(1.0, f64::from);
-            let lines = site.weight / at_once * self.touched(around, site, site.size, machine.line);
+            let shared = self.shared_by(site, around.beside);
+            let lines = site.weight * shared / at_once * self.touched(around, site, site.size, machine.line);
             // A request of several elements for each lane touches no fewer than one after the other does, but all at once.
             let at_once = if at_once == 1.0 {
                 of_sectors
             } else {
                 self.touched(around, site, site.size * at_once, machine.sector) / at_once
             };
-            let of_requests = site.weight * at_once;
+            let of_requests = site.weight * shared * at_once;
             let asked = site.weight * of_sectors * f64::from(machine.sector);
             self.lines += lines;
             self.sectors += of_requests;

@@ -1,5 +1,6 @@
 //! What rows of the space come to: the mappings that lines, and lowering, have for them.
 
+use super::beside::Beside;
 use super::facts::Facts;
 use super::space::{Cut, Level as Row, Span, inner_span, is_group, outer_span};
 use crate::blocks::{BlockLine, Blocks, covers, suits, with_blocks};
@@ -36,6 +37,8 @@ pub(super) struct Carrier<'a> {
     blocks: Result<(), &'static Constraint>,
     /// Whether a thread can take several iterations of the outermost map side by side.
     side_by_side: bool,
+    /// Whether it can with maps inside; those are next to each other where they load what their neighbours do.
+    beside: Option<Beside>,
 }
 
 impl<'a> Carrier<'a> {
@@ -69,6 +72,7 @@ impl<'a> Carrier<'a> {
             split,
             blocks: suits(program, func, map, model.small_array).map_err(|refusal| refusal.constraint),
             side_by_side: loads::can_be_side_by_side(program, func, map),
+            beside: facts.beside,
         }
     }
 
@@ -94,6 +98,7 @@ impl<'a> Carrier<'a> {
     /// Whether a level can have a span, whatever else a row says.
     pub(super) fn span(&self, at: usize, span: Span) -> Result<(), Cut> {
         match at.checked_sub(self.map.iters.len()) {
+            None if !self.may_be_beside(at, span) => Err(Cut::By(&SHAPE)),
             None if self.side_by_side && matches!(span, Span::Some(_)) && self.map.iters.len() == 1 => Ok(()),
             None => outer_span(span, &self.blocks),
             Some(0) => inner_span(span, &self.split),
@@ -106,12 +111,31 @@ impl<'a> Carrier<'a> {
         if self.is_outer(at) { Ok(()) } else { is_group(level, at + 1 < self.levels()) }
     }
 
+    /// Whether a level has a span that its iterator can have: iterations side by side are along one of them.
+    pub(super) fn may_be_beside(&self, at: usize, span: Span) -> bool {
+        !matches!(span, Span::Beside(_)) || self.beside.is_some_and(|beside| beside.iter == at)
+    }
+
+    /// Whether a level can be taken side by side, if it is to be, with these further in, the innermost last.
+    pub(super) fn beside<'l>(
+        &self,
+        (at, level): (usize, Row),
+        inner: impl Iterator<Item = &'l Row>,
+    ) -> Result<(), Cut> {
+        match (level.span, self.beside) {
+            (Span::Beside(_), Some(beside)) => beside.fits((at, level), inner, self.map.iters.len() - at - 1),
+            (Span::Beside(_), None) => Err(Cut::By(&SHAPE)),
+            (Span::One | Span::Some(_) | Span::All | Span::Split(_), _) => Ok(()),
+        }
+    }
+
     /// The mapping that a row says. What early cuts look at is looked at again: a row may come from anywhere.
     pub(super) fn mapping(&self, row: &[Row]) -> Result<Mapping, Cut> {
         let (outer, inner) = row.split_at(self.map.iters.len());
         for (at, level) in row.iter().enumerate() {
             self.span(at, level.span)?;
             self.lanes(at, *level)?;
+            self.beside((at, *level), row[at + 1..].iter())?;
             let taken = row[..at].iter().any(|other| other.dim == level.dim);
             if level.dim.is_some() != (level.size > 1)
                 || (level.dim.is_some() && (taken || row.len() - at > Axis::ALL.len()))
@@ -130,7 +154,7 @@ impl<'a> Carrier<'a> {
         match inner.first().map(|level| level.span) {
             Some(Span::Split(parts)) => self.split(outer, inner, parts, threads),
             _ if grouped => self.group(outer, inner, threads),
-            Some(Span::All | Span::One | Span::Some(_)) | None => self.lane(outer, threads),
+            Some(Span::All | Span::One | Span::Some(_) | Span::Beside(_)) | None => self.lane(outer, threads),
         }
     }
 
@@ -281,7 +305,7 @@ impl<'a> Carrier<'a> {
         }
         for (at, level) in outer.iter().enumerate() {
             match level.span {
-                Span::One | Span::Split(_) => {}
+                Span::One | Span::Split(_) | Span::Beside(_) => {}
                 Span::Some(items) => lines.push(line(at, Place::Seq, Some(items))),
                 Span::All => lines.push(line(at, Place::Seq, None)),
             }
@@ -289,6 +313,17 @@ impl<'a> Carrier<'a> {
         for axis in Axis::ALL.iter().rev() {
             let along = outer.iter().position(|level| level.dim == Some(*axis));
             lines.extend(along.map(|at| line(at, Place::Thread(*axis), Some(outer[at].size))));
+        }
+        // Windows that overlap are next to each other; else neighbours are in other lanes.
+        let own = outer.iter().enumerate().find_map(|(at, level)| match level.span {
+            Span::Beside(count) => Some((at, count)),
+            Span::One | Span::Some(_) | Span::All | Span::Split(_) => None,
+        });
+        if let Some((at, count)) = own {
+            let overlaps = self.beside.is_some_and(|beside| beside.overlaps);
+            let lanes = lines.iter().position(|line| matches!(line.place, Place::Thread(_)));
+            let place = lanes.filter(|_| !overlaps).unwrap_or(lines.len());
+            lines.insert(place, line(at, Place::Reg, Some(count)));
         }
         lines
     }

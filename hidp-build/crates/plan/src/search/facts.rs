@@ -1,6 +1,7 @@
 //! What times of a nest are predicted from, found once: its maps, what an iteration of each does by itself, and how accesses move with
 //! each iterator. Numbers follow for given sizes.
 
+use super::beside::{Beside, is_straight};
 use super::own::{Own, Places};
 use crate::counted::halfway;
 use crate::measures::ragged_extent;
@@ -20,6 +21,8 @@ pub(super) struct Facts<'a> {
     pub(super) loops: Vec<Loop<'a>>,
     /// Its iterators, in the order of [`crate::iterators`].
     pub(super) iters: Vec<&'a Iter>,
+    /// Iterations that lanes may take side by side.
+    pub(super) beside: Option<Beside>,
 }
 
 /// A map of a nest.
@@ -33,25 +36,27 @@ pub(super) struct Loop<'a> {
     weight: f64,
     /// What an iteration computes by itself, by the innermost of its iterators on which that depends: first what depends on none.
     pub(super) operations: Vec<f64>,
+    /// Those of them that iterations side by side share.
+    pub(super) alike: Vec<f64>,
     /// Whether the number of iterations of each iterator stands in the program.
     pub(super) known: Vec<bool>,
     /// Bytes of what each of its folds gives.
     pub(super) results: Vec<u32>,
     /// Accesses of an iteration to arrays that it does not declare.
-    sites: Vec<Site>,
+    pub(super) sites: Vec<Site>,
 }
 
 /// An access.
-struct Site {
+pub(super) struct Site {
     /// The array, by number.
     array: usize,
     size: u32,
-    role: Role,
+    pub(super) role: Role,
     /// How often an iteration makes it.
     weight: f64,
     index: Vec<Expr>,
     /// How far each dimension's index moves with each iterator; nothing where data say so.
-    moves: Vec<Option<Vec<i128>>>,
+    pub(super) moves: Vec<Option<Vec<i128>>>,
     /// Iterators whose ranges begin where data say, with those around them: runs of the former follow each other.
     follows: Vec<(usize, usize)>,
 }
@@ -72,10 +77,21 @@ impl<'a> Facts<'a> {
         if primitive {
             return Err(PRIMITIVE);
         }
+        let outermost = nest.iters.len();
+        // Lanes lie along the fastest, whose neighbours they load at once.
+        let candidates = (outermost.saturating_sub(2)..outermost).filter(|_| is_straight(&nest.body));
+        let with = candidates.map(|iter| Self::along(program, func, nest, Some(iter)));
+        let found = with.into_iter().find(|facts| facts.beside.is_some());
+        Ok(found.unwrap_or_else(|| Self::along(program, func, nest, None)))
+    }
+
+    /// With what iterations side by side along an iterator of the outermost map share.
+    fn along(program: &'a Program, func: &'a Func, nest: &'a Map, beside: Option<usize>) -> Self {
         let declared: OrdSet<VarId> = visit::declared(&nest.body).into_iter().collect();
-        let mut facts = Facts { func, arrays: Vec::new(), loops: Vec::new(), iters: Vec::new() };
+        let mut facts = Facts { func, arrays: Vec::new(), loops: Vec::new(), iters: Vec::new(), beside: None };
         let mut places = Vec::new();
-        facts.collect(program, nest, (None, 1.0), &mut places);
+        let mut apart: OrdSet<VarId> = beside.map(|iter| nest.iters[iter].var).into_iter().collect();
+        facts.collect(program, nest, (None, 1.0), &mut places, &mut apart);
         let varying: OrdSet<VarId> =
             declared.iter().copied().filter(|var| func.vars[*var].kind != VarKind::Iter).collect();
         for (at, places) in places.into_iter().enumerate() {
@@ -90,7 +106,8 @@ impl<'a> Facts<'a> {
                 .map(|(place, role, weight)| facts.site(program, &place, role, weight, &varying))
                 .collect();
         }
-        Ok(facts)
+        facts.beside = beside.and_then(|iter| facts.side_by_side(iter, &apart));
+        facts
     }
 
     fn collect(
@@ -99,27 +116,20 @@ impl<'a> Facts<'a> {
         map: &'a Map,
         (around, weight): (Option<usize>, f64),
         places: &mut Vec<Places>,
+        apart: &mut OrdSet<VarId>,
     ) {
         let (at, first) = (self.loops.len(), self.iters.len());
         self.iters.extend(&map.iters);
-        let own = Own::of(program, map);
+        let own = Own::of(program, map, apart);
+        let Own { operations, alike, places: own_places, maps, .. } = own;
         let value = |expr: &Expr| expr.value(&OrdMap::new());
         let is_known = |iter: &Iter| [&iter.lo, &iter.hi, &iter.step].into_iter().all(|bound| value(bound).is_some());
         let known = map.iters.iter().map(is_known).collect();
         let results = map.folds.iter().map(|fold| bytes_of(program, fold.op.ty)).collect();
-        self.loops.push(Loop {
-            map,
-            around,
-            first,
-            weight,
-            operations: own.operations,
-            known,
-            results,
-            sites: Vec::new(),
-        });
-        places.push(own.places);
-        for (inner, weight) in own.maps {
-            self.collect(program, inner, (Some(at), weight), places);
+        self.loops.push(Loop { map, around, first, weight, operations, alike, known, results, sites: Vec::new() });
+        places.push(own_places);
+        for (inner, weight) in maps {
+            self.collect(program, inner, (Some(at), weight), places, apart);
         }
     }
 
@@ -329,7 +339,7 @@ pub(super) struct SiteNumbers {
     pub(super) is_first: bool,
 }
 
-fn reads(expr: &Expr, var: VarId) -> bool {
+pub(super) fn reads(expr: &Expr, var: VarId) -> bool {
     let mut found = false;
     visit::walk_expr_vars(expr, |read, _| found |= read == var);
     found

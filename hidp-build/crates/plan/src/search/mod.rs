@@ -2,6 +2,7 @@
 //! all that their parameters can express (`space`), pruned by constraints, ordered by predicted times (`cost`) at sizes of many shapes.
 
 mod asked;
+mod beside;
 mod carry;
 mod choice;
 mod cost;

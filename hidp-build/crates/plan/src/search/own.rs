@@ -3,7 +3,7 @@
 use crate::work::lane_operations;
 use hidp_ir::par::visit::{self, Role, Visitor, look};
 use hidp_ir::par::{Block, Expr, ExprKind, Map, Place, Program, Stmt, StmtKind, Target, VarId};
-use hidp_syntax::ordered::OrdMap;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 
 /// How often a side of a branch runs, and the body of a loop, where sizes do not say.
 const OF_BRANCH: f64 = 0.5;
@@ -13,10 +13,12 @@ const OF_LOOP: f64 = 8.0;
 pub(super) type Places = Vec<(Place, Role, f64)>;
 
 /// What an iteration does by itself.
-pub(super) struct Own<'a> {
+pub(super) struct Own<'a, 'n> {
     program: &'a Program,
     /// Of each number of the map's iterators: what depends on the last of them and on none further in, so that compilers compute it outside of the loops over those.
     pub(super) operations: Vec<f64>,
+    /// Those of them that are the same for all iterations of the nest that differ in the fastest iterator alone.
+    pub(super) alike: Vec<f64>,
     pub(super) places: Places,
     /// Maps inside, and how often each runs.
     pub(super) maps: Vec<(&'a Map, f64)>,
@@ -26,15 +28,20 @@ pub(super) struct Own<'a> {
     depths: OrdMap<VarId, usize>,
     /// On how many it depends what runs.
     control: usize,
+    /// What depends on the fastest iterator of the nest.
+    apart: &'n mut OrdSet<VarId>,
 }
 
-impl<'a> Own<'a> {
-    pub(super) fn of(program: &'a Program, map: &'a Map) -> Self {
+impl<'a, 'n> Own<'a, 'n> {
+    /// What maps around have found to depend on the nest's fastest iterator, that iterator among it, is in `apart`.
+    pub(super) fn of(program: &'a Program, map: &'a Map, apart: &'n mut OrdSet<VarId>) -> Self {
         let depths = map.iters.iter().enumerate().map(|(at, iter)| (iter.var, at + 1)).collect();
         let mut operations = vec![0.0; map.iters.len() + 1];
         operations[map.iters.len()] = map.folds.len() as f64;
+        let alike = vec![0.0; map.iters.len() + 1];
         let (places, maps) = (Vec::new(), Vec::new());
-        let mut own = Own { program, operations, places, maps, weight: 1.0, in_index: false, depths, control: 0 };
+        let (weight, in_index, control) = (1.0, false, 0);
+        let mut own = Own { program, operations, alike, places, maps, weight, in_index, depths, control, apart };
         own.block(&map.body);
         own
     }
@@ -61,6 +68,12 @@ impl<'a> Own<'a> {
         depth
     }
 
+    fn is_apart(&self, expr: &Expr) -> bool {
+        let mut found = false;
+        visit::walk_expr_vars(expr, |var, _| found |= self.apart.contains(&var));
+        found
+    }
+
     fn assigned(&mut self, var: VarId, depth: usize) {
         let own = self.depths.entry(var).or_insert(0);
         *own = (*own).max(depth);
@@ -76,7 +89,10 @@ impl<'a> Own<'a> {
                 for fold in &map.folds {
                     match &fold.target {
                         Target::Element(place) => self.visit_place(place, Role::Write),
-                        Target::Scalar(var) => self.assigned(*var, self.deepest()),
+                        Target::Scalar(var) => {
+                            self.apart.insert(*var);
+                            self.assigned(*var, self.deepest());
+                        }
                     }
                 }
             }
@@ -96,6 +112,9 @@ impl<'a> Own<'a> {
             StmtKind::Assign { var, value } | StmtKind::AssignField { var, value, .. } => {
                 look::walk_stmt(self, stmt);
                 self.assigned(*var, self.depth(value));
+                if self.is_apart(value) {
+                    self.apart.insert(*var);
+                }
             }
             StmtKind::Declare { .. }
             | StmtKind::Store { .. }
@@ -112,7 +131,7 @@ impl<'a> Own<'a> {
     }
 }
 
-impl Visitor for Own<'_> {
+impl Visitor for Own<'_, '_> {
     fn visit_expr(&mut self, expr: &Expr) {
         let mut operations = if self.in_index { 0 } else { lane_operations(expr).unwrap_or(0) };
         if let ExprKind::Call(function, _) = &expr.kind
@@ -124,6 +143,9 @@ impl Visitor for Own<'_> {
         if operations > 0 {
             let depth = self.depth(expr);
             self.operations[depth] += self.weight * operations as f64;
+            if !self.is_apart(expr) {
+                self.alike[depth] += self.weight * operations as f64;
+            }
         }
         look::walk_expr(self, expr);
     }
@@ -132,6 +154,7 @@ impl Visitor for Own<'_> {
         self.places.push((place.clone(), role, self.weight));
         if role != Role::Read {
             self.assigned(place.array, self.deepest());
+            self.apart.insert(place.array);
         }
         let around = std::mem::replace(&mut self.in_index, true);
         look::walk_place(self, place, role);

@@ -2,6 +2,7 @@
 //! one lane takes all of its iterations.
 
 use super::asked::Asked;
+use super::beside::Beside;
 use super::facts::SiteNumbers;
 
 /// How a lane comes to iterations of a map.
@@ -36,27 +37,50 @@ impl Form {
 const DIMENSIONS: usize = 3;
 
 impl Asked<'_> {
-    /// Issue slots of an iteration of a map, on average.
-    pub(super) fn slots_of(&self, at: usize, form: Form) -> f64 {
+    /// Issue slots of an iteration of a map, on average, where a lane takes so many iterations of the nest side by side.
+    pub(super) fn slots_of(&self, at: usize, form: Form, beside: f64) -> f64 {
         let node = &self.facts.loops[at];
         match form {
             Form::Items => {
                 let merged = node.known.len().saturating_sub(DIMENSIONS);
                 let sites: f64 = self.loop_at(at).sites.iter().map(|site| site.weight + self.place(site)).sum();
                 let found = f64::from(self.model.slots.item) + self.quotients(node.known.iter().skip(1).take(merged));
-                found + node.operations.iter().sum::<f64>() + sites
+                found / beside + node.operations.iter().sum::<f64>() + sites
             }
-            Form::InOrder(_) => self.of_loops(at, form),
-            Form::Shared(_) => self.of_loops(at, form) + self.quotients(node.known.iter().skip(1)),
+            Form::InOrder(_) => self.of_loops(at, form, beside),
+            Form::Shared(_) => self.of_loops(at, form, beside) + self.quotients(node.known.iter().skip(1)),
         }
     }
 
     /// The same of loops, without what finds iterators in an index.
-    fn of_loops(&self, at: usize, form: Form) -> f64 {
+    fn of_loops(&self, at: usize, form: Form, beside: f64) -> f64 {
         let node = &self.facts.loops[at];
-        let operations = node.operations.iter().enumerate().map(|(depth, own)| own * self.part(at, depth, form));
-        let sites = self.loop_at(at).sites.iter().map(|site| self.access(at, site, form));
-        operations.chain(sites).sum::<f64>() + self.turns(at, form)
+        let of_all = |(own, alike): (&f64, &f64)| own - alike + alike / beside;
+        let operations = node.operations.iter().zip(&node.alike).map(of_all).enumerate();
+        let operations = operations.map(|(depth, own)| own * self.part(at, depth, form));
+        let sites =
+            self.loop_at(at).sites.iter().map(|site| self.access(at, site, form) * self.found_by(at, site, beside));
+        operations.chain(sites).sum::<f64>() + self.turns(at, form) / beside
+    }
+
+    /// The part of iterations side by side that load a place.
+    pub(super) fn shared_by(&self, site: &SiteNumbers, beside: f64) -> f64 {
+        let same = |beside: Beside| !site.write && site.strides[beside.iter] == Some(0.0);
+        if self.facts.beside.is_some_and(same) { 1.0 / beside } else { 1.0 }
+    }
+
+    /// The same with what compilers find to be loaded by neighbours, from one of few iterations inside to the next.
+    fn found_by(&self, at: usize, site: &SiteNumbers, beside: f64) -> f64 {
+        let (node, shared) = (&self.facts.loops[at], self.shared_by(site, beside));
+        let Some(Beside { iter, overlaps: true }) = self.facts.beside.filter(|_| shared == 1.0 && !site.write) else {
+            return shared;
+        };
+        let mut along = node.first..node.first + node.known.len();
+        let window = along.find(|inner| node.known[inner - node.first] && site.strides[*inner] == site.strides[iter]);
+        let window = window.map(|inner| self.numbers.counts[inner]);
+        window
+            .filter(|count| *count <= f64::from(self.model.slots.written_out))
+            .map_or(1.0, |count| (count + beside - 1.0) / (count * beside))
     }
 
     /// Tests and steps of loops, but of those that are written out.

@@ -19,6 +19,8 @@ pub enum Span {
     One,
     /// Span(n): so many for each.
     Some(u32),
+    /// So many for each lane side by side, which computes and loads once what they share.
+    Beside(u32),
     /// Span(all): the lanes of a block take all.
     All,
     /// Split(k): so many blocks or lanes take parts of all, and another launch folds what they leave; without a number as many as
@@ -31,6 +33,7 @@ impl fmt::Display for Span {
         match self {
             Span::One => Ok(()),
             Span::Some(count) => write!(f, " span({count})"),
+            Span::Beside(count) => write!(f, " reg({count})"),
             Span::All => f.write_str(" span(all)"),
             Span::Split(None) => f.write_str(" split"),
             Span::Split(Some(parts)) => write!(f, " split({parts})"),
@@ -67,7 +70,8 @@ impl Domain {
     /// All that Lee et al.'s parameters can say.
     pub const WHOLE: Domain = Domain { sizes: &SIZES, outer: &SPANS, inner: &SPANS };
     /// What the planner looks at: numbers of spans follow from sizes, and what is parallel is shared out.
-    pub const PLANNED: Domain = Domain { sizes: &SIZES, outer: &[Span::One], inner: &[Span::All, Span::Split(None)] };
+    pub const PLANNED: Domain =
+        Domain { sizes: &SIZES, outer: &[Span::One, Span::Beside(4)], inner: &[Span::All, Span::Split(None)] };
 }
 
 const SIZES: [u32; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
@@ -131,9 +135,11 @@ impl Space {
             return;
         };
         let spans = if carrier.is_outer(at) { domain.outer } else { domain.inner };
-        for span in spans {
+        for span in spans.iter().filter(|span| carrier.may_be_beside(at, **span)) {
             self.steps += 1;
-            match carrier.span(at, *span) {
+            // Lanes along the level are looked at with it.
+            let any = Level { dim: Some(Axis::X), size: 1, span: *span };
+            match carrier.span(at, *span).and_then(|()| carrier.beside((at, any), inner.iter().rev())) {
                 Ok(()) => self.with_lanes(carrier, domain, inner, (at, *span)),
                 Err(cut) => self.cut(cut),
             }
@@ -181,6 +187,7 @@ fn fits(carrier: &Carrier<'_>, at: usize, level: Level, inner: &[Level]) -> Resu
     if level.dim.is_some() && (taken || inner.len() >= WITH_LANES) {
         return Err(Cut::By(&DIMS));
     }
+    carrier.beside((at, level), inner.iter().rev())?;
     carrier.lanes(at, level)
 }
 
@@ -198,7 +205,7 @@ pub(super) fn is_group(level: Level, deep: bool) -> Result<(), Cut> {
 /// Of a map inside: lanes of one block take all of its range, or other groups parts of its folds.
 pub(super) fn inner_span(span: Span, split: &Result<(), &'static Constraint>) -> Result<(), Cut> {
     match span {
-        Span::One | Span::Some(_) => Err(Cut::By(&OUTERMOST)),
+        Span::One | Span::Some(_) | Span::Beside(_) => Err(Cut::By(&OUTERMOST)),
         Span::All => Ok(()),
         Span::Split(_) => (*split).map_err(Cut::By),
     }
@@ -208,7 +215,7 @@ pub(super) fn inner_span(span: Span, split: &Result<(), &'static Constraint>) ->
 pub(super) fn outer_span(span: Span, blocks: &Result<(), &'static Constraint>) -> Result<(), Cut> {
     match span {
         Span::One => Ok(()),
-        Span::Some(_) | Span::All => (*blocks).map_err(Cut::By),
+        Span::Some(_) | Span::Beside(_) | Span::All => (*blocks).map_err(Cut::By),
         Span::Split(_) => Err(Cut::By(&SHAPE)),
     }
 }
