@@ -209,8 +209,11 @@ impl Checker<'_> {
             WideIndex::Each(index) => self.wide_of(index, Scalar::I64, lanes),
         }
         match (self.kind(element.base), &element.index) {
-            (VarKind::Buffer { elem, .. }, WideIndex::Every { .. } | WideIndex::Each(_)) => {
-                self.require(element.mask.is_some(), "who accesses a buffer in lanes says which of them do");
+            (
+                VarKind::Buffer { elem, .. } | VarKind::Tile { elem, .. },
+                WideIndex::Every { .. } | WideIndex::Each(_),
+            ) => {
+                self.require(element.mask.is_some(), "who accesses what lanes share says which of them do");
                 let Ty::Scalar(elem) = self.path(elem, &element.path) else {
                     self.fail("lanes access numbers, of structs their fields");
                     return Scalar::I64;
@@ -228,7 +231,7 @@ impl Checker<'_> {
                 elem
             }
             _ => {
-                self.fail("lanes access buffers, from lane to lane or each its own, and wide tiles");
+                self.fail("lanes access buffers and tiles, from lane to lane or each its own, and wide tiles");
                 Scalar::I64
             }
         }

@@ -203,10 +203,10 @@ fn arrays_of_lanes_are_allocated_before_the_group() {
 #[test]
 fn memory_is_accessed_by_lanes_that_are_named() {
     let value = || splat(float());
-    fails(inside(vec![put(every(1, None), value())]), "who accesses a buffer in lanes says which of them do");
-    fails(inside(vec![define(VALUE, Some(load(every(0, None))))]), "who accesses a buffer in lanes");
+    fails(inside(vec![put(every(1, None), value())]), "who accesses what lanes share says which of them do");
+    fails(inside(vec![define(VALUE, Some(load(every(0, None))))]), "who accesses what lanes share");
     fails(inside(vec![put(every(0, Some(HERE)), value())]), "a read-only buffer is not written");
-    fails(inside(vec![put(own(1, 0), value())]), "lanes access buffers, from lane to lane");
+    fails(inside(vec![put(own(1, 0), value())]), "lanes access buffers and tiles, from lane to lane");
     let each = |mask: Option<usize>| {
         let index = Box::new(wide(WideKind::Iota(Box::new(long(FIRST))), Scalar::I64));
         WideElement {
@@ -242,7 +242,7 @@ fn lanes_update_numbers_of_buffers() {
     assert_eq!(inside(update(every(1, Some(HERE)), FoldFn::Max)), [""; 0]);
     fails(inside(update(every(1, Some(HERE)), FoldFn::Xor)), built_in);
     fails(inside(update(own(TILE, 0), FoldFn::Max)), built_in);
-    fails(inside(update(every(1, None), FoldFn::Max)), "who accesses a buffer in lanes says which of them do");
+    fails(inside(update(every(1, None), FoldFn::Max)), "who accesses what lanes share says which of them do");
     fails(inside(update(every(0, Some(HERE)), FoldFn::Max)), "a read-only buffer is not written");
     let wrong = Stmt::Wide(WideStmt::Update { target: every(1, Some(HERE)), op: FoldFn::Add, value: splat(int(1)) });
     fails(inside(vec![wrong]), "stands where one of type");
