@@ -17,8 +17,8 @@ pub(super) const MOST_STRIDE: i128 = 1024;
 impl Lowerer<'_> {
     /// The loop over positions of a map's last range.
     pub(super) fn innermost(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
-        if plan::key(map).and_then(|key| self.mapping.exec(key)) == Some(Exec::Wide) && accs.is_empty() {
-            return self.wide_loop(map, range, low, high);
+        if plan::key(map).and_then(|key| self.mapping.exec(key)) == Some(Exec::Wide) {
+            return self.wide_loop(map, range, low, high, accs);
         }
         if !self.in_lanes(map) {
             if accs.is_empty() {

@@ -6,7 +6,7 @@
 //!
 //! A part of `hidp-build`, which is what build scripts use. Its interface is internal: no version promises anything of it.
 
-use hidp_ir::par::visit::child_blocks;
+use hidp_ir::par::visit::{child_blocks, walk_stmts};
 use hidp_ir::par::{Block, Func, Map, StmtKind, VarId};
 
 pub mod target;
@@ -129,6 +129,13 @@ pub fn iterators(map: &Map) -> Vec<VarId> {
     for inner in inner_maps(&map.body) {
         found.extend(iterators(inner));
     }
+    found
+}
+
+/// Whether there is a loop of the program in a map.
+pub(crate) fn has_loops(map: &Map) -> bool {
+    let mut found = false;
+    walk_stmts(&map.body, |stmt| found |= matches!(stmt.kind, StmtKind::Loop(_)));
     found
 }
 

@@ -15,6 +15,7 @@
 //! |---|---|
 //! | `control` | branches, loops, scopes, jumps |
 //! | `counters` | scalars beside variables that count turns |
+//! | `folds` | what whole iterations fold |
 //! | `maps` | maps inside, their folds and prefixes |
 //! | `jam` | iterations of a map inside that share the turns of a loop |
 //! | `stmt` | declarations, assignments, stores, updates |
@@ -28,6 +29,7 @@
 mod access;
 mod control;
 mod counters;
+mod folds;
 mod jam;
 mod maps;
 mod own;
@@ -39,6 +41,7 @@ mod value;
 
 use super::build::Binding;
 use super::defect::{IN_LANES, UNCHECKED};
+use super::fold::Acc;
 use super::map::turns;
 use super::space::Range;
 use super::{Checks, Lowerer, make};
@@ -46,7 +49,7 @@ use control::Around;
 use hidp_ir::imp::{self, Again, Expr, Group, Lanes, SetLanes, Stmt, VarId, VarKind, Wide, WideKind, WideStmt};
 use hidp_ir::par::effects::may_fault;
 use hidp_ir::par::{self, BinOp, Map, UnOp};
-use hidp_plan::wide::live::{Jumps, Live};
+use hidp_plan::wide::live::{self, Jumps};
 use hidp_plan::wide::{Allocated, Classes, Joins, Packed};
 use hidp_plan::{self as plan, Recipe, WideShape};
 use hidp_syntax::ordered::{OrdMap, OrdSet};
@@ -82,7 +85,7 @@ pub(super) struct State {
 impl Lowerer<'_> {
     /// Positions `[low, high)` of a map's last range, whole iterations in lanes; in order where rows are too long to be packed, or
     /// arrays of iterations to be kept.
-    pub(super) fn wide_loop(&mut self, map: &Map, range: &Range, low: Expr, high: Expr) {
+    pub(super) fn wide_loop(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
         let classes = Classes::of(map);
         let packed = plan::wide::packed(self.program, self.func, map, &classes);
         let allocated = match plan::wide::allocated(self.program, self.func, map, &classes) {
@@ -93,17 +96,17 @@ impl Lowerer<'_> {
         fit.extend(self.arrays_fit(&allocated));
         let group = (&packed[..], &allocated[..]);
         let Some(fit) = fit.into_iter().reduce(|all, one| make::binary(BinOp::And, all, one)) else {
-            return self.groups(map, range, classes, group, low, high);
+            return self.groups((map, accs), range, classes, group, low, high);
         };
         let (low2, high2) = (low.clone(), high.clone());
         let inner: Vec<par::VarId> =
             plan::inner_maps(&map.body).into_iter().filter_map(|inner| Some(inner.iters.last()?.var)).collect();
         self.branch(
             fit,
-            |this| this.groups(map, range, classes, group, low, high),
+            |this| this.groups((map, accs), range, classes, group, low, high),
             |this| {
                 this.with_lanes(&inner, |this| {
-                    this.range_loop(range, low2, high2, turns(map), &mut |this| this.iteration(map, &[]));
+                    this.range_loop(range, low2, high2, turns(map), &mut |this| this.iteration(map, accs));
                 });
             },
         );
@@ -111,7 +114,7 @@ impl Lowerer<'_> {
 
     fn groups(
         &mut self,
-        map: &Map,
+        (map, accs): (&Map, &[Acc<'_>]),
         range: &Range,
         classes: Classes,
         (packed, allocated): (&[Packed], &[Allocated]),
@@ -152,25 +155,35 @@ impl Lowerer<'_> {
         let checks = std::mem::replace(&mut self.checks, checks);
         packed.iter().for_each(|packed| self.pack_rows(packed, first));
         self.enter_iteration(map);
-        self.wide_block(&map.body, &Live::new(), &Jumps::default());
+        self.wide_block(&map.body, &live::folded(map), &Jumps::default());
+        if !accs.is_empty() {
+            self.wide_added(map, accs);
+        }
         self.leave_iteration();
         self.wide = None;
         self.body.lanes = None;
         self.checks = checks;
         let body = self.body.leave();
-        let again = label.map(|label| Again { label, body: self.once_more(map, range, lanes, first, &hi) });
+        let again = label.map(|label| Again { label, body: self.once_more((map, accs), range, lanes, first, &hi) });
         self.body.push(Stmt::Group(Box::new(Group { lanes, first, here, lo, hi, body, again })));
     }
 
     /// The iterations of a group, one after the other.
-    fn once_more(&mut self, map: &Map, range: &Range, lanes: Lanes, first: VarId, hi: &Expr) -> imp::Block {
+    fn once_more(
+        &mut self,
+        (map, accs): (&Map, &[Acc<'_>]),
+        range: &Range,
+        lanes: Lanes,
+        first: VarId,
+        hi: &Expr,
+    ) -> imp::Block {
         self.body.enter();
         let first = make::var(first, Ty::LONG);
         let count = Expr { kind: imp::ExprKind::LaneCount(lanes), ty: Ty::LONG };
         let past = self.body.fix("past", make::min(make::add(first.clone(), count), hi.clone()));
         let at = self.body.enter_loop(&self.func.vars[range.var].name);
         self.body.bindings.insert(range.var, Binding::Fixed(make::var(at, Ty::LONG)));
-        self.iteration(map, &[]);
+        self.iteration(map, accs);
         self.body.leave_loop(at, first, past, turns(map));
         self.body.leave()
     }

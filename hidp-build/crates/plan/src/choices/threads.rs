@@ -128,11 +128,13 @@ pub(super) static OF_FOLDS: [Choice<FoldOption, Model>; 7] = [
         expected: "`runs` are of a map that folds in any order, or of prefixes whose blocks can be summed ahead",
         suits: |facts, map| {
             let reduces = !map.folds.is_empty() && map.folds.iter().all(|fold| fold.kind == FoldKind::Reduce);
-            let in_order = facts.mapping.strategy == Strategy::Wide || map.folds.iter().any(is_ordered);
+            let in_lanes = facts.mapping.strategy == Strategy::Wide && !std::ptr::eq(map, facts.nest);
+            let in_order = in_lanes || map.folds.iter().any(is_ordered);
             (reduces && !in_order) || facts.has_blocks(map)
         },
         usual: |facts, map, model| match (facts.has_blocks(map), is_heavy(map)) {
             (true, _) => prefixes_of_library(facts.program, facts.func, map).is_none().then_some(model.scan_block),
+            (false, true) if facts.mapping.strategy == Strategy::Wide => Some(model.wide_block),
             (false, true) => Some(model.heavy_block),
             (false, false) => Some(model.fold_block),
         },

@@ -11,9 +11,8 @@ use crate::notation::FoldOption;
 use crate::refusal::{BLOCK_THREADS, Constraint, DIMS, GROUP, INSIDE, LOOP, SEQUENCE, SHAPE};
 use crate::split::{split_at, split_in, splits};
 use crate::target::DeviceModel;
-use crate::{choices, inner_maps};
-use hidp_ir::par::visit::walk_stmts;
-use hidp_ir::par::{Func, Map, Program, StmtKind};
+use crate::{choices, has_loops, inner_maps};
+use hidp_ir::par::{Func, Map, Program};
 use hidp_syntax::ast::Level;
 use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::place::{Axis, Place};
@@ -327,10 +326,4 @@ impl<'a> Carrier<'a> {
         }
         lines
     }
-}
-
-fn has_loops(map: &Map) -> bool {
-    let mut found = false;
-    walk_stmts(&map.body, |stmt| found |= matches!(stmt.kind, StmtKind::Loop(_)));
-    found
 }

@@ -89,6 +89,8 @@ pub struct Model {
     pub copied_tiles: u32,
     /// Iterations of a run of a fold where each holds maps or is irregular.
     pub heavy_block: u32,
+    /// The same with whole iterations in lanes.
+    pub wide_block: u32,
     /// Elements of a block of prefixes.
     pub scan_block: u32,
     /// Statements of a reduction up to which several of its iterations are written out.
@@ -274,6 +276,7 @@ impl Model {
             few_rows: int("work", "few_rows")?,
             copied_tiles: int("work", "copied_tiles")?,
             heavy_block: int("work", "heavy_block")?,
+            wide_block: int("work", "wide_block")?,
             scan_block: int("work", "scan_block")?,
             repeated_statements: int("work", "repeated_statements")?,
             written_row: int("work", "written_row")?,

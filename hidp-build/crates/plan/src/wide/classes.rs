@@ -33,7 +33,7 @@ impl Classes {
         loop {
             let known = (classes.varying.len(), classes.masked.len());
             let mut walk = Walk { classes, around: Vec::new() };
-            walk.block(&map.body, &Live::new(), &Jumps::default(), &Joins::new());
+            walk.block(&map.body, &live::folded(map), &Jumps::default(), &Joins::new());
             classes = walk.classes;
             if known == (classes.varying.len(), classes.masked.len()) {
                 return classes;

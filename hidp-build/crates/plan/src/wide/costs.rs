@@ -40,6 +40,8 @@ pub(super) const SAME: Cost = lane_by_lane(5.0, 60.0, "a loop accesses elements 
 pub(super) const ELEMENT: Cost = lane_by_lane(5.0, 25.0, "a loop accesses elements one lane after the other");
 /// With the bus locked, or in a copy of each thread.
 pub(super) const ATOMIC: Cost = lane_by_lane(200.0, 220.0, "a loop updates elements one lane after the other");
+/// What an iteration folds.
+pub(super) const ADDED: Cost = lane_by_lane(10.0, 40.0, "the outermost map folds values one lane after the other");
 pub(super) const UPDATE: Cost = lane_by_lane(10.0, 22.0, "a loop updates elements one lane after the other");
 /// By a constant: a product and shifts.
 pub(super) const QUOTIENT: Cost = vector(10.0, 4.0);

@@ -1,7 +1,7 @@
 //! Which nests gain from whole iterations in lanes: those whose loops compilers do not vectorise, or not well, and which do little lane by lane.
 
 use super::costs::{
-    ATOMIC, BRANCH, CALL, Calls, Cost, ELEMENT, FIELD, OPERATION, PRIMITIVE, SAME, SEARCH, UPDATE, of_operator,
+    ADDED, ATOMIC, BRANCH, CALL, Calls, Cost, ELEMENT, FIELD, OPERATION, PRIMITIVE, SAME, SEARCH, UPDATE, of_operator,
 };
 use super::{Classes, apart, is_row, numbers, numbers_at, packed, wide_shape};
 use crate::blame::span_of;
@@ -63,6 +63,7 @@ pub(crate) fn gain(program: &Program, func: &Func, map: &Map, model: &Model) -> 
         slowest: None,
     };
     look.visit_block(&map.body);
+    map.folds.iter().for_each(|fold| look.count(ADDED, fold.span));
     if !look.apart {
         let why = "iterations have no loops, or maps alone, so that vectors run along neighbours anyhow";
         return Err(GAIN.refused(span_of(map), why));

@@ -74,6 +74,15 @@ pub fn of_map(map: &Map, after: &Live) -> Live {
     }
 }
 
+/// What is live at the end of an iteration of the outermost map: what it folds, and what the last of it is computed from, since a product is
+/// added as it is.
+pub fn folded(map: &Map) -> Live {
+    let values: Live = map.folds.iter().map(|fold| fold.value).collect();
+    let last = map.body.stmts.last().filter(|_| !values.is_empty());
+    let operands = last.map(|last| before_stmt(last, &values, &Jumps::default()));
+    values.into_iter().chain(operands.into_iter().flatten()).collect()
+}
+
 fn reads_of(place: &Place, live: &mut Live) {
     place.index.iter().for_each(|index| live.extend(Effects::of_expr(index)));
 }

@@ -16,6 +16,7 @@ mod steady;
 
 use super::blame::span_of;
 use super::refusal::{FAULT_ORDER, LANES, NAMED, Refusal, SEQUENCE, SHAPE};
+use crate::{has_loops, inner_maps};
 use apart::apart;
 pub use classes::{Classes, Joins, continues, joins_of_branch, joins_of_loop};
 pub(crate) use gain::gain;
@@ -49,9 +50,10 @@ pub struct WideShape {
 
 /// How `map` runs with whole iterations in lanes, if it can.
 pub fn wide_shape(program: &Program, func: &Func, map: &Map) -> Result<WideShape, Refusal> {
-    let Some(lane) = map.iters.last().filter(|_| map.folds.is_empty()) else {
-        return Err(SHAPE.refused(span_of(map), "the outermost map folds"));
+    let Some(lane) = map.iters.last() else {
+        return Err(SHAPE.refused(span_of(map), "the outermost map has no iterators"));
     };
+    map.folds.iter().try_for_each(|fold| foldable(map, fold))?;
     if map.directives.unroll.is_some() {
         return Err(NAMED.refused(
             map.directives.spans.unroll.unwrap_or(span_of(map)),
@@ -66,6 +68,7 @@ pub fn wide_shape(program: &Program, func: &Func, map: &Map) -> Result<WideShape
     let declared = visit::declared(&map.body).into_iter().collect();
     let mut look = Look { program, func, declared, classes: &classes, depth: 0, widest: [0; DEEPEST], refused: None };
     look.visit_block(&map.body);
+    map.folds.iter().for_each(|fold| look.visit_fold(fold));
     if let Some(refusal) = look.refused {
         return Err(refusal);
     }
@@ -77,6 +80,20 @@ pub fn wide_shape(program: &Program, func: &Func, map: &Map) -> Result<WideShape
         ));
     }
     Ok(WideShape { bits: innermost(&look.widest).unwrap_or(32), groups: 2 })
+}
+
+/// Whether lanes can add their values of a fold of the outermost map one after the other.
+fn foldable(map: &Map, fold: &Fold) -> Result<(), Refusal> {
+    if !has_loops(map) && inner_maps(&map.body).is_empty() {
+        return Err(SHAPE.refused(fold.span, "the outermost map folds, and iterations have no loops"));
+    }
+    if fold.kind != FoldKind::Reduce {
+        return Err(SHAPE.refused(fold.span, "the outermost map computes prefixes"));
+    }
+    if fold.op.ty.scalar().is_none() {
+        return Err(SHAPE.refused(fold.span, "the outermost map folds structs"));
+    }
+    Ok(())
 }
 
 /// Bits of the widest number in the innermost loops.
