@@ -31,12 +31,21 @@ fn main() -> hidp_build::Result {
         .define("HIDP_TBB", if tbb { "1" } else { "0" })
         .define("HIDP_VQSORT", if vqsort { "1" } else { "0" })
         .compile("hidp_peers");
+    let sleef = has_sleef();
+    if !sleef {
+        println!("cargo:warning=no SLEEF for x86-64 (Debian: libsleef-dev): benchmarks leave it out");
+    }
     for set in instruction_sets() {
         let table = format!("peer_lanes_{}", set.name);
         let mut build = peer_build();
         // The last one counts.
         build.flags(set.march.map(|march| format!("-march={march}")));
         build.file("peers/lanes.cpp").define("HIDP_PEERS", table.as_str()).compile(&format!("hidp_{table}"));
+        let table = format!("peer_simulations_{}", set.name);
+        let mut build = peer_build();
+        build.flags(set.march.map(|march| format!("-march={march}")));
+        build.define("HIDP_SLEEF", if sleef { "1" } else { "0" });
+        build.file("peers/simulations.cpp").define("HIDP_PEERS", table.as_str()).compile(&format!("hidp_{table}"));
     }
     let mvec = has_mvec();
     if !mvec {
@@ -58,6 +67,9 @@ fn main() -> hidp_build::Result {
     if vqsort {
         println!("cargo:rustc-link-lib=hwy_contrib");
         println!("cargo:rustc-link-lib=hwy");
+    }
+    if sleef {
+        println!("cargo:rustc-link-lib=sleef");
     }
     if mvec {
         println!("cargo:rustc-link-lib=mvec");
@@ -106,6 +118,12 @@ fn has_vqsort() -> bool {
     let program =
         "#include <hwy/contrib/sort/vqsort.h>\nint main() { hwy::Sorter()((float *)0, 0, hwy::SortAscending()); }\n";
     links("vqsort_probe", program, &["-lhwy_contrib", "-lhwy"])
+}
+
+fn has_sleef() -> bool {
+    let program = "#include <sleef.h>\n__attribute__((target(\"avx2,fma\"))) __m256d last(__m256d x) { return Sleef_erfcd4_u15avx2(x); }\n\
+        int main() { return last(__m256d{1})[0] < 0; }\n";
+    links("sleef_probe", program, &["-lsleef"])
 }
 
 fn has_mvec() -> bool {

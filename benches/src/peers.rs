@@ -4,6 +4,7 @@ pub mod codelets;
 pub mod first;
 pub mod lanes;
 pub mod papers;
+pub mod simulations;
 
 mod raw {
     unsafe extern "C" {

@@ -7,11 +7,13 @@ mod first;
 mod first_matrices;
 mod lanes;
 mod loops;
+mod options;
 mod papers_hicuda;
 mod papers_lee;
 mod prims;
 mod recur;
 mod series;
+mod simulations;
 mod sorts;
 mod sparse;
 mod stencil;
@@ -55,6 +57,8 @@ pub fn all() -> Vec<Recipe> {
             stencil::RECIPES,
             loops::RECIPES,
             lanes::RECIPES,
+            options::RECIPES,
+            simulations::RECIPES,
             recur::RECIPES,
             alignments::RECIPES,
             series::RECIPES,
