@@ -265,3 +265,29 @@ fn segmented_sort(name: &str, cut: &[i32]) -> Case {
     }
     sorts.case(format!("segmented sort u32 {name}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use hidp_std::Error;
+
+    use super::*;
+
+    /// Threads take parts of 129 iterations, and pieces of both meet where parts do.
+    #[test]
+    fn an_overlap_is_found_wherever_pieces_of_threads_meet() {
+        let (cx, count) = (Context::builder().cpu().threads(2).build().unwrap(), 1 << 15);
+        let apart: Vec<i32> = (0..=count).map(|s| 2 * s).collect();
+        let mut keys = vec![0u32; 2 * count as usize];
+        segments::sort_pairs(&cx, &mut keys, &apart[..apart.len() - 1], &apart[1..]).expect("none overlap");
+        for late in (129..count).step_by(129) {
+            let mut low = apart[..apart.len() - 1].to_vec();
+            low[late as usize] -= 1;
+            match segments::sort_pairs(&cx, &mut keys, &low, &apart[1..]) {
+                Err(Error::Fault(fault)) => {
+                    assert!(fault.to_string().contains(&format!("{}", late - 1)), "{late}: {fault}");
+                }
+                other => panic!("{late}: {other:?}"),
+            }
+        }
+    }
+}

@@ -31,7 +31,8 @@ struct SegmentLog {
   SegmentNote *notes;
   int64_t count, capacity;
   int64_t window; // where the innermost map's notes begin
-  int64_t unused[3];
+  bool mixed;     // not all notes are of one key, of ascending iterations, and behind one another
+  int64_t unused[2];
 };
 static_assert(sizeof(SegmentLog) == 64, "generated code reserves eight words a worker");
 
@@ -74,8 +75,8 @@ inline void order_by_iterations(SegmentLog &log) {
   }
 }
 
-// Room for one more note: joins what one iteration wrote in several pieces, or else doubles the storage.
-HIDP_COLD inline bool make_room(SegmentLog &log) {
+// Joins what one iteration wrote in several pieces.
+inline void join_notes(SegmentLog &log) {
   SegmentNote *notes = log.notes + log.window;
   const int64_t n = log.count - log.window;
   sort_notes(notes, n, is_earlier);
@@ -87,8 +88,16 @@ HIDP_COLD inline bool make_room(SegmentLog &log) {
     else if (last->high < notes[i].high) last->high = notes[i].high;
   }
   log.count = log.window + kept;
+}
+
+// Storage for so many notes at first, and so many times as many when they are full.
+constexpr int64_t kFirstNotes = 64, kMoreNotes = 4;
+
+// Room for one more note.
+HIDP_COLD inline bool make_room(SegmentLog &log) {
+  if (log.mixed) join_notes(log);
   if (log.count < log.capacity - log.capacity / 4) return true;
-  const int64_t wanted = log.capacity == 0 ? 64 : 2 * log.capacity;
+  const int64_t wanted = log.capacity == 0 ? kFirstNotes : kMoreNotes * log.capacity;
   auto *larger = static_cast<SegmentNote *>(log.host->take_shared(bytes_of(wanted, sizeof(SegmentNote))));
   if (larger == nullptr) return false;
   if (log.count > 0) __builtin_memcpy(larger, log.notes, bytes_of(log.count, sizeof(SegmentNote)));
@@ -100,16 +109,21 @@ HIDP_COLD inline bool make_room(SegmentLog &log) {
 
 inline bool note_segment(Trap &trap, uint32_t memory, SegmentLog &log, const SegmentNote &note) {
   if (note.high <= note.low) return true;
-  if (log.count > log.window) {
+  if (log.count > 0) {
     SegmentNote &last = log.notes[log.count - 1];
-    if (last.key == note.key && last.instance == note.instance && note.low <= last.high && note.high >= last.low) {
-      if (note.low < last.low) last.low = note.low;
+    const bool same = last.key == note.key && last.instance == note.instance;
+    if (log.count > log.window && same && note.low <= last.high && note.high >= last.low) {
+      if (note.low < last.low) {
+        last.low = note.low;
+        log.mixed = true;
+      }
       if (note.high > last.high) last.high = note.high;
       return true;
     }
+    if (HIDP_UNLIKELY(last.key != note.key || last.instance >= note.instance || last.high > note.low)) log.mixed = true;
   }
   if (HIDP_UNLIKELY(log.count == log.capacity) && !make_room(log)) {
-    raise_allocation(trap, memory, bytes_of(2 * log.capacity, sizeof(SegmentNote)));
+    raise_allocation(trap, memory, bytes_of(kMoreNotes * log.capacity, sizeof(SegmentNote)));
     return false;
   }
   log.notes[log.count++] = note;
@@ -200,6 +214,7 @@ inline bool worker_close_segments(Worker &worker, uint32_t, int64_t *words, int6
     note.instance = instance;
     notes[kept++] = note;
   }
+  if (kept > 0) log.mixed = true;
   log.count = log.window + kept;
   log.window = window;
   return true;
@@ -237,7 +252,8 @@ class SegmentNotes {
   SegmentNotes(int64_t *words, int64_t workers, int64_t *next) : words_(words), workers_(workers), next_(next) {
     for (int64_t worker = 0; worker < workers; ++worker) {
       next_[worker] = 0;
-      order_by_iterations(*segment_log(words_ + 8 * worker));
+      SegmentLog &log = *segment_log(words_ + 8 * worker);
+      if (log.mixed) order_by_iterations(log);
     }
     choose();
   }
@@ -247,6 +263,21 @@ class SegmentNotes {
     const SegmentNote *note = &log.notes[next_[from_]++];
     if (next_[from_] == log.count || log.notes[next_[from_]].instance > limit_) choose();
     return note;
+  }
+  // All notes of one worker up to the next one of another: the first, and the last. No log is mixed.
+  const SegmentNote *take_piece(const SegmentNote **last) {
+    if (from_ < 0) return nullptr;
+    const SegmentLog &log = *segment_log(words_ + 8 * from_);
+    const int64_t first = next_[from_];
+    int64_t past = first + 1, end = log.count;
+    while (past < end) {
+      const int64_t middle = past + (end - past) / 2;
+      if (log.notes[middle].instance <= limit_) past = middle + 1; else end = middle;
+    }
+    *last = &log.notes[past - 1];
+    next_[from_] = past;
+    choose();
+    return &log.notes[first];
   }
 
  private:
@@ -302,21 +333,41 @@ inline bool compare_segments(Host &host, uint32_t memory, int64_t *words, int64_
   return worst == nullptr;
 }
 
+// Whether each segment begins where those of all earlier iterations have ended, if no log is mixed: pieces of logs stand for their notes.
+inline bool pieces_ascend(SegmentNotes &all) {
+  int64_t past = INT64_MIN;
+  const SegmentNote *last;
+  while (const SegmentNote *first = all.take_piece(&last)) {
+    if (first->low < past) return false;
+    past = last->high;
+  }
+  return true;
+}
+
+// The same for notes of `keys` calls and arrays, whose segments may overlap one another. `past` has room for so many ends.
+inline bool notes_ascend(SegmentNotes &all, int64_t keys, int64_t *past) {
+  for (int64_t key = 0; key < keys; ++key) past[key] = INT64_MIN;
+  while (const SegmentNote *note = all.take()) {
+    if (note->low < past[note->key]) return false;
+    past[note->key] = note->high;
+  }
+  return true;
+}
+
 // Keys are below `keys`.
 inline bool compare_logs(Host &host, uint32_t memory, int64_t *words, int64_t keys) {
   int64_t total = 0;
-  for (int64_t worker = 0; worker < host.workers(); ++worker) total += segment_log(words + 8 * worker)->count;
+  bool mixed = keys > 1;
+  for (int64_t worker = 0; worker < host.workers(); ++worker) {
+    total += segment_log(words + 8 * worker)->count;
+    mixed |= segment_log(words + 8 * worker)->mixed;
+  }
   if (total == 0) return true;
   int64_t *next = host.alloc<int64_t>(host.workers(), false, memory);
   int64_t *past = host.alloc<int64_t>(keys, false, memory);
   if (next == nullptr || past == nullptr) return false;
-  for (int64_t key = 0; key < keys; ++key) past[key] = INT64_MIN;
   SegmentNotes all(words, host.workers(), next);
-  bool ascending = true;
-  for (const SegmentNote *note = all.take(); ascending && note != nullptr; note = all.take()) {
-    ascending = note->low >= past[note->key];
-    past[note->key] = note->high;
-  }
+  const bool ascending = mixed ? notes_ascend(all, keys, past) : pieces_ascend(all);
   const bool good = ascending || compare_segments(host, memory, words, next, keys, total);
   host.free(past);
   host.free(next);
