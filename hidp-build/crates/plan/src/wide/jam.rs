@@ -292,6 +292,7 @@ mod tests {
         let parted = "float s = 0; if (n > t) { for (int k = 0; k < 8; k = k + 1) { s = s * 3 + v[k]; } } c[r][n] = s;";
         assert_eq!(of(parted), [] as [u32; 0], "not all come to the loop");
     }
+
     /// What becomes of lines that are changed.
     fn read(body: &str, from: &str, to: &str) -> Result<(), String> {
         let program = program(body);
