@@ -186,3 +186,31 @@ fn scalar_code_is_noticed() {
     let (scalar, seen) = scalar_versions(&assembly(&generated(MORE), "scalar", "v3", &flags), "v3");
     assert!(seen > 0 && scalar.len() == seen, "of {seen} only {scalar:?}");
 }
+
+/// Two such loops, whose lanes call the same function.
+const SINES: &str = "\
+function sums
+input double x[N]; input int terms; output double y[N];
+{
+  map { i := [0:N); double s = 0; for (int k = 0; k < terms; k += 1) { s += sin(x[i] * k); } y[i] = s; }
+}
+
+function triangle
+input double x[N]; output double y[N];
+{
+  map { i := [0:N); double s = 0; for (long j = 0; j < i; j += 1) { s += sin(x[j] * i); } y[i] = s; }
+}
+";
+
+#[test]
+fn lanes_do_not_call_a_maths_function_one_by_one() {
+    if !is_gcc() {
+        println!("skipped: vector code: not GCC for x86-64");
+        return;
+    }
+    let assembly = assembly(&generated(SINES), "sines", "v3", &["-fipa-icf"]);
+    let functions = functions(&assembly);
+    assert!(functions.keys().any(|name| name.contains("wide_map")), "{:?}", functions.keys());
+    let called: Vec<_> = functions.keys().filter(|name| name.contains("wide_map") && name.contains("clEd")).collect();
+    assert!(called.is_empty(), "{called:?}");
+}

@@ -32,6 +32,8 @@
 #else
 #define HIDP_COLD __attribute__((noinline, cold))
 #define HIDP_INLINE inline __attribute__((always_inline))
+// The same for a lambda, after its parameters.
+#define HIDP_INLINED __attribute__((always_inline))
 #endif
 #if defined(__CUDACC__) || defined(HIDP_SIMT)
 #define HIDP_FOR_DEVICE 1

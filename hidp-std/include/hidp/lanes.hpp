@@ -318,7 +318,7 @@ HIDP_INLINE Element lane_element(T value) {
   if constexpr (std::is_same_v<T, bool>) return Element(-int(value));
   else return value;
 }
-// The scalar function, in all lanes: loops of texts without branches are vector code.
+// The scalar function, in all lanes: loops without branches are vector code if they call nothing, so lambdas are `HIDP_INLINED`.
 template <class R, class Apply, int B, int G, class... T>
 HIDP_INLINE Wide<R, B, G> wide_spilled(Apply apply, const Spilled<T, B, G> &...operand) {
   using W = Wide<R, B, G>;
@@ -360,7 +360,7 @@ HIDP_INLINE Wide<To, B, G> wide_cast(const Wide<From, B, G> &a) {
     const auto ones = wide_parts<Mask<B, G>>([&](int at) { return -a.part[at]; });
     return wide_convert<Wide<To, B, G>>(ones);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    return wide_apply<To>([](From x) { return cast<To>(x); }, a);
+    return wide_apply<To>([](From x) HIDP_INLINED { return cast<To>(x); }, a);
   } else {
     return wide_convert<Wide<To, B, G>>(a);
   }
@@ -370,11 +370,11 @@ HIDP_INLINE Wide<To, B, G> wide_cast(const Wide<From, B, G> &a) {
 template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_div(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {
   if constexpr (std::is_floating_point_v<T>) return wide_parts<Wide<T, B, G>>([&](int at) { return a.part[at] / b.part[at]; });
-  else return wide_apply<T>([](T x, T y) { return div(x, y); }, a, b);
+  else return wide_apply<T>([](T x, T y) HIDP_INLINED { return div(x, y); }, a, b);
 }
 template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_rem(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {
-  return wide_apply<T>([](T x, T y) { return rem(x, y); }, a, b);
+  return wide_apply<T>([](T x, T y) HIDP_INLINED { return rem(x, y); }, a, b);
 }
 template <class T, class N, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_shl(const Wide<T, B, G> &a, const Wide<N, B, G> &count) {

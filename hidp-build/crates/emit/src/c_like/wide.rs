@@ -367,10 +367,10 @@ pub(super) fn constant_divisor(op: BinOp, by: &Wide) -> Option<i64> {
     i64::try_from(*value).ok().filter(|value| divides && *value > 0)
 }
 
-/// A lambda that calls a maths function with one lane's operands.
+/// A lambda that calls a maths function with one lane's operands, and is inlined as `wide_apply` wants it.
 fn in_each(function: &str, args: &[Wide]) -> String {
     let names: Vec<String> = (0..args.len()).map(|at| format!("x{at}")).collect();
-    lambda(args, &format!("{function}({})", names.join(", ")))
+    lambda(args, " HIDP_INLINED", &format!("{function}({})", names.join(", ")))
 }
 
 /// The same of a function of the program, whose operands may be structs.
@@ -381,7 +381,7 @@ fn called_in_each(scope: &Scope<'_>, call: &WideCall) -> String {
     let operands: Vec<String> = operands.collect();
     let number = name::path(scope.program, function.result, &call.path);
     let callee = name::scalar_fn(scope.program, call.function);
-    lambda(&call.args, &format!("{callee}({}){number}", operands.join(", ")))
+    lambda(&call.args, "", &format!("{callee}({}){number}", operands.join(", ")))
 }
 
 /// A value, made of its numbers.
@@ -396,10 +396,10 @@ fn put_together(scope: &Scope<'_>, ty: Ty, numbers: &mut impl Iterator<Item = St
     }
 }
 
-fn lambda(args: &[Wide], result: &str) -> String {
+fn lambda(args: &[Wide], attribute: &str, result: &str) -> String {
     let params: Vec<String> =
         args.iter().enumerate().map(|(at, arg)| format!("{} x{at}", name::scalar(arg.ty))).collect();
-    format!("[]({}) {{ return {result}; }}", params.join(", "))
+    format!("[]({}){attribute} {{ return {result}; }}", params.join(", "))
 }
 
 fn math(function: MathFn, result: Scalar, args: &[Wide], list: &str) -> Piece {
