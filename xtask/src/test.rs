@@ -59,7 +59,10 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
             waiting.extend(runner.commands(kind).map(|command| (kind, command)));
         }
     }
-    for (kind, ran, wall) in side_by_side(waiting)? {
+    for (kind, mut ran, wall) in side_by_side(waiting)? {
+        if kind.has_clang && tools.clang.is_none() && options.scope != Scope::Quick {
+            ran.skipped.push("what Clang compiles: there is none (`apt install clang-16`)".into());
+        }
         if ran.passed && options.is_whole() {
             kept.passed(kind, options.scope)?;
         }
@@ -155,7 +158,6 @@ fn why_not(kind: &Kind, options: &Options, tools: &Tools, kept: &Kept) -> Result
     let lacks = match kind.needs {
         Needs::Nothing => None,
         Needs::Nvcc => tools.cuda.is_none().then_some("no nvcc"),
-        Needs::Clang => tools.clang.is_none().then_some("no Clang (`apt install clang-16`)"),
     };
     if let Some(lacks) = lacks {
         return Ok(Some(lacks.to_owned()));
@@ -237,9 +239,9 @@ impl Runner<'_> {
         if self.options.keeps() {
             command = command.env("HIDP_KEPT", "on");
         }
-        match (kind.needs, self.tools.clang) {
-            (Needs::Clang, Some(clang)) => command.env("CXX", clang),
-            (Needs::Clang, None) | (Needs::Nothing | Needs::Nvcc, _) => command,
+        match self.tools.clang.filter(|_| kind.has_clang) {
+            Some(clang) => command.env("HIDP_CLANG", clang),
+            None => command,
         }
     }
 

@@ -15,8 +15,8 @@ use hidp_sys::{
 };
 use libloading::os::unix::Library;
 
-use crate::made::{self, LOST, all_headers_hash, compile, folder, hash};
-use crate::native::open;
+use crate::made::{self, Compiler, LOST, folder, hash};
+use crate::native::{self, open, open_for_others};
 
 /// How a call ended that did not go well.
 pub(crate) enum Ended {
@@ -74,10 +74,19 @@ fn flags(effort: Effort) -> Vec<&'static str> {
         .collect()
 }
 
+/// Who compiles device code. Without optimisation Clang takes half as long as GCC, with it twice.
+fn compiler(effort: Effort) -> &'static Compiler {
+    match effort {
+        Effort::Some => made::compiler(),
+        Effort::Least => native::clang().unwrap_or(made::compiler()),
+    }
+}
+
 /// The folder of the header that everything includes first.
 fn precompiled(effort: Effort) -> Result<PathBuf, String> {
     static FOLDERS: Mutex<BTreeMap<Effort, Result<PathBuf, String>>> = Mutex::new(BTreeMap::new());
-    let make = || made::precompiled("simt", HEADER, all_headers_hash(), &flags(effort));
+    let by = compiler(effort);
+    let make = || by.precompiled("simt", HEADER, by.all_headers_hash(), &flags(effort));
     FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).entry(effort).or_insert_with(make).clone()
 }
 
@@ -87,7 +96,7 @@ const IN_A_LIBRARY: [&str; 3] = ["-shared", "-include", "simt.hpp"];
 fn executor() -> &'static Library {
     static EXECUTOR: OnceLock<Library> = OnceLock::new();
     EXECUTOR.get_or_init(|| {
-        made::executor().and_then(|path| open(&path)).unwrap_or_else(|why| panic!("the executor: {why}"))
+        made::executor().and_then(|path| open_for_others(&path)).unwrap_or_else(|why| panic!("the executor: {why}"))
     })
 }
 
@@ -102,7 +111,7 @@ unsafe fn of_executor<T: Copy>(name: &[u8]) -> T {
 /// The library of a generated file, named after all that it is made from.
 fn output(stem: &str, cu: &str, effort: Effort) -> PathBuf {
     let all = flags(effort).into_iter().chain(IN_A_LIBRARY);
-    let key = all.fold(all_headers_hash(), |state, flag| hash(state, flag.as_bytes()));
+    let key = all.fold(compiler(effort).all_headers_hash(), |state, flag| hash(state, flag.as_bytes()));
     folder().join(format!("{stem}-{:016x}.cu.so", hash(key, cu.as_bytes())))
 }
 
@@ -119,7 +128,8 @@ impl DeviceKernels {
         let source = output.with_extension("");
         fs::write(&source, cu).map_err(|error| error.to_string())?;
         let folder = precompiled.to_string_lossy();
-        compile(&output, &[&flags(effort)[..], &IN_A_LIBRARY, &["-I", &folder, "-x", "c++"]].concat(), &[source])?;
+        let flags = [&flags(effort)[..], &IN_A_LIBRARY, &["-I", &folder, "-x", "c++"]].concat();
+        compiler(effort).compile(&output, &flags, &[source])?;
         Ok(DeviceKernels { library: Box::leak(Box::new(open(&output)?)), path: output })
     }
 

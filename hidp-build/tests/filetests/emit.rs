@@ -110,8 +110,8 @@ impl Lowered {
 
 /// Checks with the C++ compiler, unless it took the text before; where there is none, says so and passes.
 fn compiles(case: &Case, text: &str) -> Result<(), String> {
-    if made::compiler().1.is_empty() {
-        println!("skipped: {}: there is no C++ compiler `{}`", case.name, made::compiler().0);
+    if made::compiler().version.is_empty() {
+        println!("skipped: {}: there is no C++ compiler `{}`", case.name, made::compiler().name);
         return Ok(());
     }
     let flags = [openmp::FLAGS, &["-O1", "-fopenmp-simd", "-c"]].concat();

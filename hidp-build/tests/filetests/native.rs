@@ -10,9 +10,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use hidp_build::compiler::emit::openmp::FLAGS;
 use hidp_sys::{HIDP_OK, hidp_call, hidp_context, hidp_entry, hidp_fault, hidp_tunables};
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
 
-use crate::made::{self, LOST, compile, folder, hash, headers_hash, root};
+use crate::made::{Compiler, LOST, compile, folder, hash, headers_hash, root};
 use crate::sanitized;
 
 /// An instruction set: what symbols end in, and the compiler's flags for it.
@@ -60,21 +60,34 @@ pub(crate) fn isas() -> Vec<Isa> {
     found
 }
 
+/// Clang beside the usual compiler, where `HIDP_CLANG` names it.
+pub(crate) fn clang() -> Option<&'static Compiler> {
+    static CLANG: OnceLock<Option<Compiler>> = OnceLock::new();
+    CLANG.get_or_init(|| std::env::var("HIDP_CLANG").ok().map(Compiler::named)).as_ref()
+}
+
 /// Besides the product's flags.
 const AS_A_LIBRARY: [&str; 2] = ["-fPIC", "-fopenmp-simd"];
 
 /// Everything generated code includes, compiled once for each instruction set.
 const HEADER: &str = "#include <hidp/core.hpp>\n#include <hidp/stream.hpp>\n";
 
-/// The folder of the header that everything with these flags includes first.
-fn precompiled(flags: &[&str]) -> Result<PathBuf, String> {
-    static FOLDERS: Mutex<BTreeMap<String, Result<PathBuf, String>>> = Mutex::new(BTreeMap::new());
-    let make = || made::precompiled("cpu", HEADER, headers_hash(), flags);
+/// The folder of the header that everything includes first which a compiler compiles with these flags.
+fn precompiled(by: &Compiler, flags: &[&str]) -> Result<PathBuf, String> {
+    static FOLDERS: Mutex<BTreeMap<(String, String), Result<PathBuf, String>>> = Mutex::new(BTreeMap::new());
+    let make = || by.precompiled("cpu", HEADER, by.headers_hash(), flags);
     let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
-    folders.entry(flags.join(" ")).or_insert_with(make).clone()
+    folders.entry((by.name.clone(), flags.join(" "))).or_insert_with(make).clone()
 }
 
+/// Opens a library whose symbols are its own: one case compiled twice has the same ones.
 pub(crate) fn open(path: &Path) -> Result<Library, String> {
+    // SAFETY: initialising our libraries runs nothing.
+    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| error.to_string())
+}
+
+/// Opens a library for those that are opened afterwards.
+pub(crate) fn open_for_others(path: &Path) -> Result<Library, String> {
     // SAFETY: initialising our libraries runs nothing.
     unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.map_err(|error| error.to_string())
 }
@@ -87,7 +100,7 @@ fn core() -> &'static Library {
         let sources = ["context", "pool", "team"].map(|name| root().join(format!("hidp-sys/src/{name}.cpp")));
         let flags = [FLAGS, &AS_A_LIBRARY, &["-shared", "-fvisibility=default"]].concat();
         compile(&output, &flags, &sources)
-            .and_then(|()| open(&output))
+            .and_then(|()| open_for_others(&output))
             .unwrap_or_else(|why| panic!("the C++ core: {why}"))
     })
 }
@@ -162,7 +175,7 @@ pub(crate) struct Kernels {
 
 impl Kernels {
     /// Compiles a generated file, with threads started for any amount of work and short turns.
-    pub(crate) fn build(stem: &str, cpp: &str, isa: Isa, effort: Effort) -> Result<Kernels, String> {
+    pub(crate) fn build(stem: &str, cpp: &str, isa: Isa, (by, effort): (&Compiler, Effort)) -> Result<Kernels, String> {
         core();
         let isa_macro = format!("-DHIDP_ISA={}", isa.name);
         let mut flags: Vec<&str> = isa.flags.to_vec();
@@ -176,15 +189,16 @@ impl Kernels {
             Effort::Least => &["-O0"],
         };
         let flags = [FLAGS, effort, &AS_A_LIBRARY, &LOST, &flags].concat();
-        let key = flags.iter().fold(hash(headers_hash(), cpp.as_bytes()), |state, flag| hash(state, flag.as_bytes()));
+        let key =
+            flags.iter().fold(hash(by.headers_hash(), cpp.as_bytes()), |state, flag| hash(state, flag.as_bytes()));
         let output = folder().join(format!("{stem}-{key:016x}.so"));
         let source = folder().join(format!("{stem}-{key:016x}.cpp"));
         if !output.is_file() {
             fs::write(&source, cpp).map_err(|error| error.to_string())?;
-            let precompiled = precompiled(&flags)?;
+            let precompiled = precompiled(by, &flags)?;
             let precompiled = precompiled.to_string_lossy();
             let first = ["-shared", "-include", "cpu.hpp", "-I", &precompiled];
-            compile(&output, &[&flags[..], &first].concat(), &[source])?;
+            by.compile(&output, &[&flags[..], &first].concat(), &[source])?;
         }
         Ok(Kernels { library: Box::leak(Box::new(open(&output)?)), isa })
     }

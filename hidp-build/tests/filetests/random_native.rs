@@ -7,6 +7,7 @@ use hidp_build::compiler::ir::par::print;
 
 use crate::calls;
 use crate::device::{DeviceKernels, Effort, orders};
+use crate::made::compiler;
 use crate::maker::{Maker, fillings};
 use crate::native::{self, Context, Isa, Kernels, isas, targets};
 use crate::random::{Writer, are_named, seeds};
@@ -99,7 +100,7 @@ impl Built {
             }
             let cpp: String = programs.iter().map(|program| program.subject.cpp.as_str()).collect();
             let effort = if is_full() { native::Effort::AsProduct } else { native::Effort::Some };
-            Ok((isa, Some(Kernels::build(&format!("random_{number}"), &cpp, isa, effort)?)))
+            Ok((isa, Some(Kernels::build(&format!("random_{number}"), &cpp, isa, (compiler(), effort))?)))
         };
         let kernels = programs.chunks(BATCH).enumerate().map(batch).collect::<Result<_, String>>()?;
         let cu: String = programs.iter().filter_map(|program| program.subject.cu.as_deref()).collect();

@@ -31,14 +31,14 @@ use crate::case::Case;
 use crate::counts;
 use crate::device::{self, DeviceKernels};
 use crate::kept::Kept;
-use crate::made::is_clang;
+use crate::made::{Compiler, compiler};
 use crate::maker::{Filling, Maker, fillings};
-use crate::native::{Context, Effort, Isa, Kernels, isas, targets};
+use crate::native::{Context, Effort, Isa, Kernels, clang, isas, targets};
 use crate::record::Record;
 use crate::same;
 use crate::stated::{self, stated};
 use crate::subject::{Entry, Outcome, Request, Subject, bind};
-use crate::turns::{self, Share};
+use crate::turns;
 
 /// Sizes of dimensions, in order of the header; a list repeats. The last one depends on how many dimensions there are.
 const SIZES: &[&[i64]] =
@@ -84,9 +84,9 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
 
 /// Calls a case's entries on threads, of which the subject has some.
 pub(crate) fn on_threads_alone(case: &Case, subject: &Subject, effort: Effort) -> Result<(), String> {
-    let kernels = instruction_sets(case).into_iter().map(|isa| built_for(subject, isa, effort));
-    let kernels = kernels.collect::<Result<_, String>>()?;
-    all_calls(case, subject, &Built { kernels, device: None, kept: None, answers: None })
+    let code = instruction_sets(case).into_iter().map(|isa| Code::new(subject, isa, (compiler(), effort)));
+    let code = code.collect::<Result<_, String>>()?;
+    all_calls(case, subject, &Built { code, device: None, kept: None, answers: None })
 }
 
 /// Makes the calls of a case, made and stated, of entries that the subject has.
@@ -102,17 +102,32 @@ fn all_calls(case: &Case, subject: &Subject, built: &Built) -> Result<(), String
     Ok(())
 }
 
-fn built_for(subject: &Subject, isa: Isa, effort: Effort) -> Result<(Isa, Option<Kernels>), String> {
-    if calls::are_listed() {
-        return Ok((isa, None));
+/// What a case is compiled to for processors.
+struct Code {
+    isa: Isa,
+    is_by_clang: bool,
+    /// If calls are more than listed.
+    kernels: Option<Kernels>,
+}
+
+impl Code {
+    fn new(subject: &Subject, isa: Isa, (by, effort): (&Compiler, Effort)) -> Result<Code, String> {
+        let build = || Kernels::build(&subject.stem, &subject.cpp, isa, (by, effort));
+        let kernels = (!calls::are_listed()).then(build).transpose()?;
+        Ok(Code { isa, is_by_clang: clang().is_some_and(|clang| std::ptr::eq(clang, by)), kernels })
     }
-    Ok((isa, Some(Kernels::build(&subject.stem, &subject.cpp, isa, effort)?)))
+
+    /// The instruction set, and the compiler where it is not the usual one.
+    fn what(&self) -> String {
+        let by = if self.is_by_clang { "-clang" } else { "" };
+        format!("{}{by}", self.isa.name)
+    }
 }
 
 /// What a case is compiled to.
 struct Built {
-    /// For each instruction set, if calls are more than listed.
-    kernels: Vec<(Isa, Option<Kernels>)>,
+    /// For each instruction set, by the usual compiler first.
+    code: Vec<Code>,
     device: Option<Option<DeviceKernels>>,
     /// Calls of that which passed.
     kept: Option<Kept>,
@@ -123,35 +138,42 @@ struct Built {
 impl Built {
     fn new(case: &Case, subject: &Subject) -> Result<Built, String> {
         if let Some(record) = Record::wanted() {
-            return Ok(Built { kernels: Vec::new(), device: None, kept: None, answers: Some(RefCell::new(record)) });
+            return Ok(Built { code: Vec::new(), device: None, kept: None, answers: Some(RefCell::new(record)) });
         }
         let sets = if targets().cpu { instruction_sets(case) } else { Vec::new() };
         let cu = subject.cu.as_ref().filter(|cu| !is_quick() || is_quick_on_devices(case, &subject.stem, cu));
-        let build = |isa| built_for(subject, isa, effort(case, &subject.cpp, isa));
-        let kernels = sets.into_iter().map(build).collect::<Result<_, String>>()?;
+        let usual = sets.iter().map(|&isa| (isa, (compiler(), effort(case, &subject.cpp, isa))));
+        let by_clang =
+            clang().into_iter().flat_map(|clang| sets.iter().map(move |&isa| (isa, (clang, clangs_effort()))));
+        let code = usual.chain(by_clang).map(|(isa, how)| Code::new(subject, isa, how));
+        let code = code.collect::<Result<_, String>>()?;
         if calls::are_listed() {
-            return Ok(Built { kernels, device: cu.map(|_| None), kept: None, answers: None });
+            return Ok(Built { code, device: cu.map(|_| None), kept: None, answers: None });
         }
         let build = |cu: &String| DeviceKernels::build_with(&subject.stem, cu, device_effort(case));
         let device = cu.map(|cu| build(cu).map(Some)).transpose()?;
         let kept = device.iter().flatten().map(|device| Kept::new(case, subject, device.path())).next();
-        Ok(Built { kernels, device, kept, answers: None })
+        Ok(Built { code, device, kept, answers: None })
     }
 }
 
 /// Bytes of C++ beyond which most of it is one plan after another of the same forms. Optimised, it takes four times as long to compile.
 const MUCH: usize = 290_000;
 
-/// Most of the text of primitives is that of headers, which loops of other cases use as the product compiles it.
-/// With Clang the question of a day is whether it takes the text and means the same by it. Text in lanes is in vectors whatever the
-/// compiler does: one instruction set of several shows what it makes of them.
+/// Most of the text of primitives is that of headers, which loops of other cases use as the product compiles it. Text in lanes is in vectors
+/// whatever the compiler does: one instruction set of several shows what it makes of them.
 fn effort(case: &Case, cpp: &str, isa: Isa) -> Effort {
-    let is_least = is_clang() || cpp.len() > MUCH || case.name.starts_with("wide_") && isa != set_in_turn(case);
+    let is_least = cpp.len() > MUCH || case.name.starts_with("wide_") && isa != set_in_turn(case);
     match (is_full(), is_least, case.name.starts_with("prim_")) {
         (true, _, _) | (false, false, false) => Effort::AsProduct,
         (false, false, true) => Effort::Some,
         (false, true, _) => Effort::Least,
     }
+}
+
+/// With Clang the question of a day is whether it takes the text and means the same by it.
+fn clangs_effort() -> Effort {
+    if is_full() { Effort::AsProduct } else { Effort::Least }
 }
 
 fn device_effort(case: &Case) -> device::Effort {
@@ -214,10 +236,7 @@ fn made(
     });
     let calls: Vec<_> = calls.collect();
     let shares = turns::shares(calls.iter().map(|(.., dims)| dims.as_slice()));
-    // What processors make of larger calls is seen with the usual compiler.
-    let is_called = |share: Share| !is_clang() || share.is_of(func.name.len());
-    let has_all = shares.iter().copied().all(is_called);
-    for ((sizes, args, dims), share) in calls.into_iter().zip(shares).filter(|(_, share)| is_called(*share)) {
+    for ((sizes, args, dims), share) in calls.into_iter().zip(shares) {
         if calls::are_listed() {
             list(subject, entry, built, Request::new(args, dims, Outcome::Unknown).with(share));
             continue;
@@ -238,9 +257,9 @@ fn made(
     }
     let faults = case.text.lines().find_map(|line| line.strip_prefix("// faults: ")).unwrap_or_default();
     match (ended, faults.split_whitespace().any(|name| name == func.name)) {
-        (false, false) if has_all => Err(format!("`{}` faults with whatever arguments", func.name)),
+        (false, false) => Err(format!("`{}` faults with whatever arguments", func.name)),
         (true, true) => Err(format!("`{}` does not always fault", func.name)),
-        (true, false) | (false, true | false) => Ok(()),
+        (true, false) | (false, true) => Ok(()),
     }
 }
 
@@ -285,7 +304,7 @@ fn compiled(
         subject.agree(request, found, case.says("exact"))?;
         also(found)
     };
-    on_threads(subject, entry, &built.kernels, request, &check)?;
+    on_threads(subject, entry, &built.code, request, &check)?;
     let calls =
         || built.device.as_ref().map_or(Ok(()), |device| on_devices(subject, entry, device.as_ref(), request, &check));
     match &built.kept {
@@ -297,7 +316,7 @@ fn compiled(
 /// Lists the calls with these arguments.
 fn list(subject: &Subject, entry: &Entry, built: &Built, request: Request) {
     let check = |_: &Outcome| Ok(());
-    let threads = on_threads(subject, entry, &built.kernels, &request, &check);
+    let threads = on_threads(subject, entry, &built.code, &request, &check);
     let devices = built.device.as_ref().map(|device| on_devices(subject, entry, device.as_ref(), &request, &check));
     assert!(threads.is_ok() && devices.is_none_or(|listed| listed.is_ok()), "nothing is called that could fail");
 }
@@ -306,22 +325,24 @@ fn list(subject: &Subject, entry: &Entry, built: &Built, request: Request) {
 fn on_threads(
     subject: &Subject,
     entry: &Entry,
-    built: &[(Isa, Option<Kernels>)],
+    built: &[Code],
     request: &Request,
     check: &dyn Fn(&Outcome) -> Result<(), String>,
 ) -> Result<(), String> {
     let big = request.dims.iter().any(|&dim| dim > 1000);
-    for (number, (isa, kernels)) in built.iter().enumerate() {
+    // What processors make of larger calls is seen with the usual compiler.
+    let is_for_clang = request.share.is_of(subject.func(entry).name.len());
+    for (number, code) in built.iter().filter(|code| !code.is_by_clang || is_for_clang).enumerate() {
         // How work is shared out is the same on every instruction set, and whatever the compiler.
-        let is_again = number > 0 || is_clang() && !is_full();
+        let is_again = number > 0;
         let threads: &[u32] = if is_again || big { &[3] } else { &[1, 2, 3] };
         for unit in subject.units(entry, UnitTarget::Cpu) {
             let mut first = None;
             let oddly = (!is_again && !big).then_some(ODDLY);
             for threads in threads.iter().copied().chain(oddly) {
                 let order = if threads == ODDLY { "oddly".to_owned() } else { format!("{threads} threads") };
-                calls::note(&subject.stem, &subject.func(entry).name, &unit.plan, isa.name, &order);
-                let Some(kernels) = kernels else { continue };
+                calls::note(&subject.stem, &subject.func(entry).name, &unit.plan, &code.what(), &order);
+                let Some(kernels) = &code.kernels else { continue };
                 let call = |cx: &Context| subject.call(kernels, (entry, unit), request, cx);
                 let outcome = if threads == ODDLY { Context::oddly(call) } else { Context::with(threads, call) };
                 outcome
@@ -329,7 +350,7 @@ fn on_threads(
                         check(&found)?;
                         as_the_first(found, &mut first)
                     })
-                    .map_err(|why| format!("{}, plan {}, {threads} threads: {why}", kernels.isa(), unit.plan))?;
+                    .map_err(|why| format!("{}, plan {}, {threads} threads: {why}", code.what(), unit.plan))?;
             }
         }
     }

@@ -24,32 +24,27 @@ pub(crate) fn hash(mut state: u64, bytes: &[u8]) -> u64 {
     state
 }
 
-/// The name of the C++ compiler and what it says of itself.
-pub(crate) fn compiler() -> &'static (String, String) {
-    static COMPILER: OnceLock<(String, String)> = OnceLock::new();
-    COMPILER.get_or_init(|| {
-        let name = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-        let output = Command::new(&name).arg("--version").output();
-        let version = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-        (name, version.unwrap_or_default())
-    })
+/// A C++ compiler.
+pub(crate) struct Compiler {
+    pub(crate) name: String,
+    /// What it says of itself; nothing where it is not there.
+    pub(crate) version: String,
 }
 
-pub(crate) fn is_clang() -> bool {
-    compiler().1.contains("clang")
+/// The compiler of the product's usual builds.
+pub(crate) fn compiler() -> &'static Compiler {
+    static COMPILER: OnceLock<Compiler> = OnceLock::new();
+    COMPILER.get_or_init(|| Compiler::named(std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned())))
 }
 
-/// A number that changes with the compiler and with any header of the run time that code for processors includes.
+/// A number that changes with the usual compiler and with any header of the run time that code for processors includes.
 pub(crate) fn headers_hash() -> u64 {
-    static HASH: OnceLock<u64> = OnceLock::new();
-    let of_devices = ["hidp-std/include/hidp/cuda", "hidp-std/include/hidp/simt"].map(|folder| root().join(folder));
-    *HASH.get_or_init(|| hash_but(&of_devices))
+    compiler().headers_hash()
 }
 
-/// A number that changes with the compiler and with any header of the run time.
+/// A number that changes with the usual compiler and with any header of the run time.
 pub(crate) fn all_headers_hash() -> u64 {
-    static HASH: OnceLock<u64> = OnceLock::new();
-    *HASH.get_or_init(|| hash_but(&[]))
+    compiler().all_headers_hash()
 }
 
 fn hash_but(without: &[PathBuf]) -> u64 {
@@ -58,9 +53,7 @@ fn hash_but(without: &[PathBuf]) -> u64 {
         collect(&root().join(folder), without, &["h", "hpp", "cuh", "cpp"], &mut files);
     }
     files.sort();
-    files.iter().fold(hash(0xcbf2_9ce4_8422_2325, compiler().1.as_bytes()), |state, file| {
-        hash(state, &fs::read(file).expect("a readable header"))
-    })
+    files.iter().fold(0xcbf2_9ce4_8422_2325, |state, file| hash(state, &fs::read(file).expect("a readable header")))
 }
 
 /// Files whose names end so, in a folder and those in it.
@@ -85,30 +78,79 @@ const CLANG: &[&str] =
 /// What a file needs of memory, GCC would otherwise look through again and again for what is no longer used.
 const GCC: &[&str] = &["--param=ggc-min-heapsize=1048576"];
 
-/// Runs the compiler with these flags on `inputs` unless `output` is there.
+/// Runs the usual compiler with these flags on `inputs` unless `output` is there.
 pub(crate) fn compile(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Result<(), String> {
-    if output.is_file() {
-        return Ok(());
+    compiler().compile(output, flags, inputs)
+}
+
+impl Compiler {
+    pub(crate) fn named(name: String) -> Compiler {
+        let output = Command::new(&name).arg("--version").output();
+        let version = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        Compiler { name, version: version.unwrap_or_default() }
     }
-    let compiler = &compiler().0;
-    let temporary = output.with_extension(format!("{}.part", std::process::id()));
-    let result = Command::new(compiler)
-        .args(["-Wall", "-Wextra", "-Werror"])
-        .args(if is_clang() { CLANG } else { GCC })
-        .args(flags)
-        .arg("-I")
-        .arg(root().join("hidp-std/include"))
-        .arg("-I")
-        .arg(root().join("hidp-sys/include"))
-        .args(inputs)
-        .arg("-o")
-        .arg(&temporary)
-        .output()
-        .map_err(|error| format!("cannot start the C++ compiler `{compiler}`: {error}"))?;
-    if !result.status.success() {
-        return Err(String::from_utf8_lossy(&result.stderr).into_owned());
+
+    fn is_clang(&self) -> bool {
+        self.version.contains("clang")
     }
-    fs::rename(&temporary, output).map_err(|error| error.to_string())
+
+    /// A number that changes with the compiler and with any header of the run time that code for processors includes.
+    pub(crate) fn headers_hash(&self) -> u64 {
+        static HASH: OnceLock<u64> = OnceLock::new();
+        let of_devices = ["hidp-std/include/hidp/cuda", "hidp-std/include/hidp/simt"].map(|folder| root().join(folder));
+        hash(*HASH.get_or_init(|| hash_but(&of_devices)), self.version.as_bytes())
+    }
+
+    /// A number that changes with the compiler and with any header of the run time.
+    pub(crate) fn all_headers_hash(&self) -> u64 {
+        static HASH: OnceLock<u64> = OnceLock::new();
+        hash(*HASH.get_or_init(|| hash_but(&[])), self.version.as_bytes())
+    }
+
+    /// Compiles `inputs` with these flags unless `output` is there.
+    pub(crate) fn compile(&self, output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Result<(), String> {
+        if output.is_file() {
+            return Ok(());
+        }
+        let temporary = output.with_extension(format!("{}.part", std::process::id()));
+        let result = Command::new(&self.name)
+            .args(["-Wall", "-Wextra", "-Werror"])
+            .args(if self.is_clang() { CLANG } else { GCC })
+            .args(flags)
+            .arg("-I")
+            .arg(root().join("hidp-std/include"))
+            .arg("-I")
+            .arg(root().join("hidp-sys/include"))
+            .args(inputs)
+            .arg("-o")
+            .arg(&temporary)
+            .output()
+            .map_err(|error| format!("cannot start the C++ compiler `{}`: {error}", self.name))?;
+        if !result.status.success() {
+            return Err(String::from_utf8_lossy(&result.stderr).into_owned());
+        }
+        fs::rename(&temporary, output).map_err(|error| error.to_string())
+    }
+
+    /// The folder of a header that everything of a kind includes first, beside its compiled form. `key` changes with whatever it includes.
+    pub(crate) fn precompiled(&self, name: &str, text: &str, key: u64, flags: &[&str]) -> Result<PathBuf, String> {
+        let key = flags.iter().fold(hash(key, text.as_bytes()), |state, flag| hash(state, flag.as_bytes()));
+        let folder = folder().join(format!("{name}-{key:016x}"));
+        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        let header = folder.join(format!("{name}.hpp"));
+        let compiled = folder.join(format!("{name}.hpp.{}", if self.is_clang() { "pch" } else { "gch" }));
+        if !compiled.is_file() {
+            // Another process may be about to read it.
+            let temporary = header.with_extension(format!("{}.part", std::process::id()));
+            fs::write(&temporary, text)
+                .and_then(|()| fs::rename(&temporary, &header))
+                .map_err(|error| error.to_string())?;
+            // Clang otherwise wants what is included to be as old as it was.
+            let of_clang: &[&str] = if self.is_clang() { &["-Xclang", "-fno-pch-timestamp"] } else { &[] };
+            self.compile(&compiled, &[flags, of_clang, &["-x", "c++-header"]].concat(), &[header])?;
+        }
+        Ok(folder)
+    }
 }
 
 /// The executor of device code, which every file that is compiled with `-DHIDP_SIMT_LIBRARY=1` needs.
@@ -135,23 +177,3 @@ pub(crate) const LOST: [&str; 7] = [
     "-Wno-misleading-indentation",
     "-Wno-maybe-uninitialized",
 ];
-
-/// The folder of a header that everything of a kind includes first, beside its compiled form. `key` changes with whatever it includes.
-pub(crate) fn precompiled(name: &str, text: &str, key: u64, flags: &[&str]) -> Result<PathBuf, String> {
-    let key = flags.iter().fold(hash(key, text.as_bytes()), |state, flag| hash(state, flag.as_bytes()));
-    let folder = folder().join(format!("{name}-{key:016x}"));
-    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let header = folder.join(format!("{name}.hpp"));
-    let compiled = folder.join(format!("{name}.hpp.{}", if is_clang() { "pch" } else { "gch" }));
-    if !compiled.is_file() {
-        // Another process may be about to read it.
-        let temporary = header.with_extension(format!("{}.part", std::process::id()));
-        fs::write(&temporary, text)
-            .and_then(|()| fs::rename(&temporary, &header))
-            .map_err(|error| error.to_string())?;
-        // Clang otherwise wants what is included to be as old as it was.
-        let of_clang: &[&str] = if is_clang() { &["-Xclang", "-fno-pch-timestamp"] } else { &[] };
-        compile(&compiled, &[flags, of_clang, &["-x", "c++-header"]].concat(), &[header])?;
-    }
-    Ok(folder)
-}

@@ -27,7 +27,7 @@ fn run_with(program: &str, own: &[&str]) {
     let read = [&source, &tests.join("check.h"), &tests.join("device.h")].map(|file| fs::read(file).expect("a test"));
     let same = [&FLAGS[..], &LOST].concat();
     static HEADER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let header = HEADER.get_or_init(|| made::precompiled("prims", CORE, all_headers_hash(), &same));
+    let header = HEADER.get_or_init(|| made::compiler().precompiled("prims", CORE, all_headers_hash(), &same));
     let [header, executor] = [header.clone(), made::executor()].map(|path| path.unwrap_or_else(|why| panic!("{why}")));
     let (header, found_in) = (header.display().to_string(), format!("-Wl,-rpath,{}", folder().display()));
     let flags = [&same[..], own, &["-include", "prims.hpp", "-I", &header, &found_in]].concat();

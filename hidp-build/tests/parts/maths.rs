@@ -239,7 +239,7 @@ fn bodies<'a>(assembly: &'a str, prefix: &str) -> Vec<(&'a str, Vec<&'a str>)> {
 
 #[test]
 fn loops_are_vector_code_without_calls() {
-    let is_gcc = made::compiler().1.contains("Free Software Foundation");
+    let is_gcc = made::compiler().version.contains("Free Software Foundation");
     if !(is_gcc && cfg!(all(target_arch = "x86_64", target_os = "linux"))) {
         println!("skipped: not GCC for x86-64");
         return;

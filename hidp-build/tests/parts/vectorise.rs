@@ -51,7 +51,7 @@ const EXPECTED: [(&str, &str, &[&str]); 11] = [
 
 /// Whether the compiler makes code for this machine's sort of processor, and reads GCC's options.
 fn is_gcc() -> bool {
-    let is_gcc = made::compiler().1.contains("Free Software Foundation");
+    let is_gcc = made::compiler().version.contains("Free Software Foundation");
     is_gcc && cfg!(all(target_arch = "x86_64", target_os = "linux"))
 }
 

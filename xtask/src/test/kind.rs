@@ -22,6 +22,8 @@ pub(super) struct Kind {
     variables_of: &'static [(Scope, &'static str, &'static str)],
     /// Seconds of processor from nothing, in the scope `cargo xtask test`.
     pub(super) budget: u32,
+    /// Whether Clang compiles some of it, too, where it is there.
+    pub(super) has_clang: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +32,6 @@ pub(super) enum Work {
     Build,
     /// Runs the tests that these picks name more closely than those of any other kind.
     Tests(&'static [Pick]),
-    /// Runs tests of another kind with other settings.
-    Again(&'static [Pick]),
     /// Runs what documentation of the libraries shows.
     Documentation,
 }
@@ -40,7 +40,6 @@ pub(super) enum Work {
 pub(super) enum Needs {
     Nothing,
     Nvcc,
-    Clang,
 }
 
 /// Tests by package, test program and module or name. What is empty is any.
@@ -103,6 +102,7 @@ const USUAL: Kind = Kind {
     variables: &[],
     variables_of: &[],
     budget: 0,
+    has_clang: false,
 };
 
 /// In the order in which they begin: first what is quick and fails often, then what takes longest, mostly with one processor.
@@ -155,7 +155,7 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind {
         name: "run",
-        what: "every plan of every entry, on threads and on the executor, beside the interpreter",
+        what: "every plan of every entry, on threads and on the executor, beside the interpreter; by GCC and Clang",
         scope: Scope::Quick,
         work: Work::Tests(&[file_tests("run")]),
         reads: GENERATED,
@@ -163,6 +163,7 @@ pub(super) const KINDS: &[Kind] = &[
         has_seeds: true,
         variables_of: &[(Scope::Quick, "HIDP_RUN", "quick"), (Scope::Full, "HIDP_RUN", "all")],
         budget: 500,
+        has_clang: true,
         ..USUAL
     },
     Kind {
@@ -182,6 +183,7 @@ pub(super) const KINDS: &[Kind] = &[
         has_seeds: true,
         variables_of: &[(Scope::Full, "HIDP_RUN", "all")],
         budget: 45,
+        has_clang: true,
         ..USUAL
     },
     Kind {
@@ -231,17 +233,6 @@ pub(super) const KINDS: &[Kind] = &[
         work: Work::Tests(&[file_tests("sanitized")]),
         reads: GENERATED,
         budget: 42,
-        ..USUAL
-    },
-    Kind {
-        name: "clang",
-        what: "cases of kind `run` on threads, compiled by Clang",
-        work: Work::Again(&[file_tests("run")]),
-        needs: Needs::Clang,
-        reads: GENERATED,
-        cases: &["run"],
-        variables_of: &[(Scope::Usual, "HIDP_TARGETS", "cpu"), (Scope::Full, "HIDP_RUN", "all")],
-        budget: 75,
         ..USUAL
     },
     Kind {
@@ -296,7 +287,6 @@ impl Kind {
                 .iter()
                 .max_by_key(|kind| kind.closeness(package, program, test))
                 .is_some_and(|kind| kind.name == self.name),
-            Work::Again(picks) => picks.iter().any(|pick| pick.closeness(package, program, test) > 0),
             Work::Build | Work::Documentation => false,
         }
     }
@@ -306,7 +296,7 @@ impl Kind {
             Work::Tests(picks) => {
                 picks.iter().map(|pick| pick.closeness(package, program, test)).max().unwrap_or_default()
             }
-            Work::Build | Work::Again(_) | Work::Documentation => 0,
+            Work::Build | Work::Documentation => 0,
         }
     }
 }
@@ -338,8 +328,8 @@ mod tests {
     fn every_test_belongs_to_one_kind() {
         assert_eq!(of("hidp-build", "filetests", "check"), ["cases"]);
         assert_eq!(of("hidp-build", "filetests", "random::seeds"), ["cases"]);
-        assert_eq!(of("hidp-build", "filetests", "run"), ["run", "clang"]);
-        assert_eq!(of("hidp-build", "filetests", "run::entries"), ["run", "clang"]);
+        assert_eq!(of("hidp-build", "filetests", "run"), ["run"]);
+        assert_eq!(of("hidp-build", "filetests", "run::entries"), ["run"]);
         assert_eq!(of("hidp-build", "filetests", "lanes::x"), ["lanes"]);
         assert_eq!(of("hidp-build", "filetests", "device_units::grids"), ["executor"]);
         assert_eq!(of("hidp-build", "filetests", "counted::banks_take_turns"), ["executor"]);
