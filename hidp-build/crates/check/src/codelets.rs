@@ -5,6 +5,7 @@ use hidp_ir::par::{
     BinOp, Block, Codelet, Const, ConvertMode, Expr, ExprKind, Func, FuncId, Program, Spectrum, Stmt, StmtKind,
     Tunable, VarId, VarKind,
 };
+use hidp_prove::Facts;
 use hidp_syntax::ast::{self, Direction, Knob, PieceWay, Values};
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 use hidp_syntax::index::Id;
@@ -175,7 +176,26 @@ fn body(
         unchecked: false,
         span: item.tag_span,
     };
-    Checked { meaning, codelet, body, calls: cx.calls, ordered: cx.ordered, unwritten, failed: cx.failed }
+    let (calls, ordered, mut failed) = (cx.calls, cx.ordered, cx.failed);
+    failed |= !failed && !is_ever_taken(&codelet, &body, sink);
+    Checked { meaning, codelet, body, calls, ordered, unwritten, failed }
+}
+
+/// Whether some call may take the codelet.
+fn is_ever_taken(codelet: &Codelet, body: &Func, sink: &mut Sink) -> bool {
+    let Some(when) = &codelet.when else { return true };
+    let range = |tunable: &Tunable| {
+        let (least, most) = (tunable.values.iter().min()?, tunable.values.iter().max()?);
+        Some((tunable.var, *least..=*most))
+    };
+    let ranges: Vec<_> = codelet.tunables.iter().filter_map(range).collect();
+    if !Facts::new(body).never(when, &ranges) {
+        return true;
+    }
+    let headline = format!("no call takes codelet \"{}\"", codelet.tag);
+    let diagnostic = Diagnostic::new(Code::NeverTaken, when.span, headline).label("holds for no sizes");
+    sink.push(diagnostic.also(codelet.span, "of this codelet"));
+    false
 }
 
 impl Cx<'_> {

@@ -1,9 +1,12 @@
 //! Questions that other modules ask about expressions of a function.
 
+use std::ops::RangeInclusive;
+
 use hidp_ir::par::{Expr, ExprKind, Func, Place, StmtKind, VarId, VarKind};
 use hidp_syntax::ordered::OrdSet;
 
-use super::context::Context;
+use super::context::{Context, SPLITS};
+use super::linear::Lin;
 use super::written;
 
 /// What is known wherever control is in a function: dimensions and extents of parameters are not negative.
@@ -43,6 +46,23 @@ impl<'f> Facts<'f> {
     /// scalars that never change occur in them.
     pub fn same_extent(&self, a: &Expr, b: &Expr) -> bool {
         self.is_stable(a) && self.is_stable(b) && self.proves_eq(a, b)
+    }
+
+    /// Whether `condition` holds in no call, whatever values in these ranges the variables have.
+    pub fn never(&self, condition: &Expr, ranges: &[(VarId, RangeInclusive<i64>)]) -> bool {
+        if let ExprKind::Lazy { and: false, left, right } = &condition.kind {
+            return self.never(left, ranges) && self.never(right, ranges);
+        }
+        let mut context = self.context.clone();
+        for (var, range) in ranges {
+            let value = context.value(*var);
+            context.fact_opt(value.offset(-i128::from(*range.start())));
+            context.fact_opt(Lin::constant(i128::from(*range.end())).sub(&value));
+        }
+        let before = context.facts.len();
+        context.assume(condition, true);
+        let assumed = context.facts[before..].to_vec();
+        assumed.into_iter().any(|fact| context.refutes(&[fact], SPLITS))
     }
 
     /// Whether `expr` has one value throughout a call of the function.

@@ -331,6 +331,9 @@ codes! {
          element that differs. One of the two is wrong, or the codelet is correct only for some arguments, which `when` must state.";
     NoFunction = "HD0717" Error "codelet without a function"
         "A codelet is another body of a function over arrays of its own file, or of one that its file imports.";
+    NeverTaken = "HD0718" Error "codelet that no call takes"
+        "The condition after `when` holds for no sizes: dimensions are at least 0, and tunables have the values that are listed. Often a \
+         comparison is the wrong way round.";
 
     BadRecurrence = "HD0720" Error "malformed recurrence"
         "A recurrence has a type, a domain of ranges without stride, and inputs: `recurrence int d(i := [0:N]) input int a[N]; { … }`. Its \
