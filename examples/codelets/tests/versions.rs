@@ -161,7 +161,7 @@ fn distances_in_graphs() {
         let nodes = first.len() - 1;
         for source in [0, -1, nodes as i32 / 2, nodes as i32] {
             let expected = far_from(source, first, edges);
-            in_each_version(&["at_once", "queue"], |cx| {
+            in_each_version(&["at_once", "marks", "queue"], |cx| {
                 let mut far = vec![7; nodes];
                 distances(cx, first, edges, source, &mut far)?;
                 assert_eq!(far, expected, "{nodes} from {source}");
@@ -184,7 +184,7 @@ fn points_in_clusters() {
             sum += &point.row(p);
             many_each[*k] += 1;
         }
-        in_each_version(&["in_order", "pieces"], |cx| {
+        in_each_version(&["in_order", "sums_of_parts", "pieces"], |cx| {
             let (mut cluster, mut sums, mut many) = (vec![-1; points], Array2::ones((centres, 9)), vec![7; centres]);
             clusters(cx, &point, &centre, &mut cluster, &mut sums, &mut many)?;
             assert!(cluster.iter().zip(&expected).all(|(found, k)| *found as usize == *k), "{points} {centres}");
