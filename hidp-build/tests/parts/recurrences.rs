@@ -4,6 +4,7 @@
 
 mod differences;
 mod folds;
+mod intervals;
 mod programs;
 mod ways;
 

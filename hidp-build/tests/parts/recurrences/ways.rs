@@ -320,9 +320,12 @@ fn random_recurrences_in_all_ways() {
         let text = recurrence.text();
         let program = compiled(&text);
         let mut ways = vec![computed(program.clone())];
-        // Those of bits need neighbours that differ by one at most, which no cell here promises; parts need one index, and copies loops.
+        // Those of bits need neighbours that differ by one at most, which no cell here promises; parts need one index, copies and intervals loops.
         let of_values = |course: &Course| {
-            !matches!(course, Course::Rows | Course::Tiles { .. } | Course::Prefix { .. } | Course::Twin)
+            !matches!(
+                course,
+                Course::Rows | Course::Tiles { .. } | Course::Intervals { .. } | Course::Prefix { .. } | Course::Twin
+            )
         };
         let small = Course::Blocks { sides: [2, 3] };
         for course in Course::ALL.into_iter().filter(of_values).chain([small]) {

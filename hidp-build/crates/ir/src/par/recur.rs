@@ -106,6 +106,11 @@ pub enum Course {
         /// Cells of a tile along each index.
         sides: [u32; 2],
     },
+    /// Tiles of a table of intervals, those of a diagonal at once, with the folds of each tile's cells by products of tiles.
+    Intervals {
+        /// Cells of a tile along each index.
+        side: u32,
+    },
     /// Parts of a linear recurrence, each twice: cells after each other, first to find what they make of those before the part.
     Prefix {
         /// Cells of a part.
@@ -122,11 +127,14 @@ impl Course {
     /// Cells of a tile along each index where cells come after each other: rows are long enough to be fetched ahead, and a second-level cache holds a tile.
     pub const BLOCK: [u32; 2] = [128, 512];
 
+    /// The same for intervals: three tiles fit a first-level cache.
+    pub const SPAN: u32 = 64;
+
     /// Cells of a part where nobody says how many: composing the parts costs little beside them.
     pub const PART: u32 = 4096;
 
     /// All of them; tiles and parts with sizes that nobody has chosen.
-    pub const ALL: [Course; 11] = [
+    pub const ALL: [Course; 12] = [
         Course::Tiles { sides: [Course::SIDE; 2] },
         Course::Rows,
         Course::Window { narrow: true, profile: true },
@@ -134,6 +142,7 @@ impl Course {
         Course::Window { narrow: true, profile: false },
         Course::Window { narrow: false, profile: false },
         Course::Prefix { part: Course::PART },
+        Course::Intervals { side: Course::SPAN },
         Course::Twin,
         Course::Table,
         Course::Blocks { sides: Course::BLOCK },

@@ -40,6 +40,10 @@ pub fn lines(func: &Func, system: &System, course: Course) -> Vec<String> {
             let tiles = format!("{} seq({rows}x{columns})", names.join(" + "));
             [tiles].into_iter().chain(names.iter().map(|name| format!("{name} seq"))).collect()
         }
+        (Course::Intervals { side }, _) => {
+            let tiles = in_steps().map(|line| format!("{line}({side}x{side})"));
+            tiles.chain(names.iter().map(|name| format!("{name} seq"))).collect()
+        }
         (Course::Prefix { part }, _) => in_steps().map(|line| format!("{line}({part})")).collect(),
         (Course::Rows, _) => names.iter().map(|name| format!("{name} seq")).collect(),
         (Course::Table | Course::Twin | Course::Window { .. } | Course::Tiles { .. }, _) => {
@@ -53,6 +57,7 @@ pub fn lines(func: &Func, system: &System, course: Course) -> Vec<String> {
                 | Course::Loops
                 | Course::Rows
                 | Course::Blocks { .. }
+                | Course::Intervals { .. }
                 | Course::Prefix { .. } => None,
             };
             let lanes = (!together.is_empty()).then(|| format!("{together} lanes"));
@@ -67,9 +72,14 @@ pub fn lines(func: &Func, system: &System, course: Course) -> Vec<String> {
             (Course::Tiles { .. }, _) => format!("keep {name} window(2)"),
             (Course::Rows, _) => format!("keep {name} rows(1)"),
             (Course::Twin, _) => format!("keep {name} twin"),
-            (Course::Table | Course::Loops | Course::Blocks { .. } | Course::Prefix { .. }, _) => {
-                format!("keep {name} table")
-            }
+            (
+                Course::Table
+                | Course::Loops
+                | Course::Blocks { .. }
+                | Course::Intervals { .. }
+                | Course::Prefix { .. },
+                _,
+            ) => format!("keep {name} table"),
         });
         if matches!(course, Course::Tiles { .. } | Course::Rows) {
             lines.push(format!("narrow {name} int8 difference"));
@@ -92,7 +102,7 @@ pub(super) fn all(func: &Func, system: &System) -> Vec<Course> {
     let differs = |course: &Course| match course {
         Course::Loops => true,
         Course::Prefix { .. } => line,
-        Course::Tiles { .. } | Course::Rows => pairs,
+        Course::Tiles { .. } | Course::Rows | Course::Intervals { .. } => pairs,
         Course::Blocks { .. } | Course::Twin => planes,
         Course::Table | Course::Window { .. } => lines(func, system, *course) != of_loops,
     };
@@ -147,7 +157,10 @@ pub fn pin(program: &mut Program, entry: FuncId, pins: &[CourseLines]) -> Vec<Di
         };
         let (id, system) = &of_tables[0];
         let func = &program.funcs[*id];
-        let with_sides = |sides: [u32; 2]| [Course::Tiles { sides }, Course::Blocks { sides }];
+        let with_sides = |sides: [u32; 2]| {
+            let square = (sides[0] == sides[1]).then_some(Course::Intervals { side: sides[0] });
+            [Course::Tiles { sides }, Course::Blocks { sides }].into_iter().chain(square)
+        };
         let tiles = pin.lines.iter().filter_map(|line| sides(line)).flat_map(with_sides);
         let parts = pin.lines.iter().filter_map(|line| part(line));
         let courses = all(func, system).into_iter().chain(tiles).chain(parts);

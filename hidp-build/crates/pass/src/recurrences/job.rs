@@ -17,7 +17,7 @@ use super::prefix::Prefix;
 use super::profile::Profiles;
 use super::twin::{copied, fit_int, twin};
 use super::window::{self, Cells, Window};
-use super::{Around, cell, declared, demand, separate, sweep, transposed, wave};
+use super::{Around, cell, declared, demand, separate, sweep, wave};
 
 /// What is to be made of a system.
 pub(super) struct Job {
@@ -191,6 +191,9 @@ impl Job {
             Course::Blocks { sides } => {
                 return self.in_blocks(builder, system, bodies, sides).ok_or(Unmet::Behind);
             }
+            Course::Intervals { side } => {
+                return self.by_intervals(builder, system, bodies, side).ok_or(Unmet::Split);
+            }
             Course::Prefix { .. } if in_map => return Err(Unmet::Linear),
             Course::Prefix { part } => {
                 let prefix = Prefix::of(builder, system, bodies).ok_or(Unmet::Linear)?;
@@ -280,42 +283,15 @@ impl Job {
             None if skewed && system.order.pinned.is_none() && !bodies.iter().any(has_loop) => {
                 (self.swept(builder, system, bodies), Way::Sweep(Why::Across))
             }
-            None => self.with_copies(builder, system, &bodies).unwrap_or_else(|| {
-                let stmts = wave::system(builder, system, bodies, self.around, None);
-                (self.around_tables(builder, system, stmts), Way::Wave(Kept::Table))
-            }),
+            None => {
+                let unpinned = system.order.pinned.is_none();
+                let tiles = unpinned.then(|| self.by_intervals(builder, system, &bodies, Course::SPAN)).flatten();
+                tiles.or_else(|| self.with_copies(builder, system, &bodies)).unwrap_or_else(|| {
+                    let stmts = wave::system(builder, system, bodies, self.around, None);
+                    (self.around_tables(builder, system, stmts), Way::Wave(Kept::Table))
+                })
+            }
         }
-    }
-
-    /// A wave over tables that are kept, with transposed copies of what cells are loaded from along the first index.
-    fn with_copies(&self, builder: &mut Builder<'_>, system: &System, bodies: &[Block]) -> Option<(Vec<Stmt>, Way)> {
-        let mut bodies = bodies.to_vec();
-        let copies = transposed::applied(builder, system, &mut bodies);
-        if copies.is_empty() {
-            return None;
-        }
-        let span = system.tables[0].span;
-        // Cells that bodies load are stored before.
-        let declared = |var| Stmt { kind: StmtKind::Declare { var, zero: false }, span };
-        let mut stmts: Vec<Stmt> = copies.into_iter().map(declared).collect();
-        stmts.extend(wave::system(builder, system, bodies, self.around, None));
-        Some((self.around_tables(builder, system, stmts), Way::Wave(Kept::Twin)))
-    }
-
-    /// Tables that are kept at host level, in tiles.
-    fn in_blocks(
-        &self,
-        builder: &mut Builder<'_>,
-        system: &System,
-        bodies: &[Block],
-        sides: [u32; 2],
-    ) -> Option<(Vec<Stmt>, Way)> {
-        let nest = system.order.nest.as_ref().filter(|_| self.around == Around::Host)?;
-        if !sweep::looks_back(system, nest, bodies) {
-            return None;
-        }
-        let stmts = sweep::in_tiles(builder, system, nest, bodies.to_vec(), sides);
-        Some((self.around_tables(builder, system, stmts), Way::Blocks { sides }))
     }
 
     /// From differences of neighbours where they fit 8 bits, from wide cells elsewhere.
@@ -529,7 +505,7 @@ impl Job {
     }
 
     /// Where tables are no outputs: their declarations, and the cells that are taken from them.
-    fn around_tables(&self, builder: &mut Builder<'_>, system: &System, stmts: Vec<Stmt>) -> Vec<Stmt> {
+    pub(super) fn around_tables(&self, builder: &mut Builder<'_>, system: &System, stmts: Vec<Stmt>) -> Vec<Stmt> {
         if self.kept {
             return stmts;
         }

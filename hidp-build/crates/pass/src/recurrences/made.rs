@@ -87,11 +87,13 @@ pub enum Unmet {
     Behind,
     /// Cells are loaded along a first index.
     Twin,
+    /// Cells fold over the places where intervals are split.
+    Split,
 }
 
 impl Unmet {
     /// All of them.
-    pub const ALL: [Unmet; 11] = [
+    pub const ALL: [Unmet; 12] = [
         Unmet::Behind,
         Unmet::Difference,
         Unmet::Faults,
@@ -100,6 +102,7 @@ impl Unmet {
         Unmet::Linear,
         Unmet::Narrow,
         Unmet::Profile,
+        Unmet::Split,
         Unmet::Twin,
         Unmet::Wide,
         Unmet::Window,
@@ -119,6 +122,7 @@ impl Unmet {
             Unmet::Linear => "linear",
             Unmet::Behind => "behind",
             Unmet::Twin => "twin",
+            Unmet::Split => "split",
         }
     }
 
@@ -146,6 +150,9 @@ impl Unmet {
             }
             Unmet::Twin => {
                 "it is at host level, and loops or folds of a cell go along the first of two indices of a table"
+            }
+            Unmet::Split => {
+                "it is at host level, the one table has cells `(i, j)` with `j >= i`, and each folds cells `(i, k)` and `(k, j)`, up to constants, over all `k` between, in any order"
             }
             Unmet::Profile => "steps are `i + j`, and two data choose from a table of integers, one for each index",
         }
@@ -177,6 +184,11 @@ pub enum Way {
     Blocks {
         /// Cells of a tile along each index.
         sides: [u32; 2],
+    },
+    /// Tiles of a table of intervals that threads share, whose folds are products of tiles.
+    Intervals {
+        /// Cells of a tile along each index.
+        side: u32,
     },
     /// A linear recurrence in parts that threads share, where it is long.
     Prefix {
@@ -366,6 +378,10 @@ impl fmt::Display for Described<'_> {
                 f,
                 "tiles of {rows} x {columns} cells, those of a diagonal at once, in each one cell after the other; the table is kept ({table} bytes)"
             ),
+            Way::Intervals { side } => write!(
+                f,
+                "tiles of {side} x {side} cells, those of a diagonal at once, with products of tiles for folds; the table is kept ({table} bytes), and a transposed copy of the tiles on the first diagonal"
+            ),
             Way::Prefix { part } => write!(
                 f,
                 "parts of {part} cells at once, each twice: what it makes of the cells before it, and its cells; the table is kept ({table} bytes)"
@@ -414,6 +430,7 @@ impl Way {
             Way::Difference { sides: Some(sides), .. } => Some(Course::Tiles { sides: *sides }),
             Way::Difference { sides: None, .. } => Some(Course::Rows),
             Way::Blocks { sides } => Some(Course::Blocks { sides: *sides }),
+            Way::Intervals { side } => Some(Course::Intervals { side: *side }),
             Way::Prefix { part } => Some(Course::Prefix { part: *part }),
             Way::Sweep(_) => Some(Course::Loops),
             Way::Demand => None,
@@ -426,6 +443,7 @@ impl Way {
                 | Course::Tiles { .. }
                 | Course::Rows
                 | Course::Blocks { .. }
+                | Course::Intervals { .. }
                 | Course::Prefix { .. }) => Some(other),
             },
             Way::Profiled { passed, .. } => match passed.course()? {
@@ -436,6 +454,7 @@ impl Way {
                 | Course::Tiles { .. }
                 | Course::Rows
                 | Course::Blocks { .. }
+                | Course::Intervals { .. }
                 | Course::Prefix { .. }) => Some(other),
             },
         }
@@ -449,6 +468,7 @@ impl Way {
             | Way::Narrow(_)
             | Way::Difference { .. }
             | Way::Blocks { .. }
+            | Way::Intervals { .. }
             | Way::Prefix { .. }
             | Way::Sweep(_) => false,
             Way::Tested { passed, .. } | Way::Profiled { passed, .. } => passed.is_by_demand(),

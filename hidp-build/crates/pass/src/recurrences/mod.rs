@@ -21,6 +21,7 @@ mod courses;
 mod demand;
 mod difference;
 mod direct;
+mod intervals;
 mod job;
 mod kept;
 mod made;
@@ -29,6 +30,7 @@ mod prefix;
 mod profile;
 mod separate;
 mod sweep;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod transposed;

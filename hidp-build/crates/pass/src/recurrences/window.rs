@@ -150,6 +150,20 @@ impl Linear {
         (self.terms.contains_key(&var) && self.terms.iter().all(is_it)).then_some(self.constant)
     }
 
+    /// `left - right`
+    pub(super) fn between(left: &Expr, right: &Expr) -> Option<Linear> {
+        let mut sum = Linear::of(left)?;
+        sum.add(right, -1)?;
+        Some(sum)
+    }
+
+    /// A factor of what one variable is more than another, and what is added to it, if that is all.
+    pub(super) fn of_gap(&self, [less, more]: [VarId; 2]) -> Option<[i64; 2]> {
+        let factor = |var: VarId| self.terms.get(&var).copied().unwrap_or(0);
+        let others = self.terms.iter().any(|(term, factor)| *factor != 0 && *term != less && *term != more);
+        (!others && factor(less) == -factor(more)).then(|| [factor(more), self.constant])
+    }
+
     fn add(&mut self, expr: &Expr, factor: i64) -> Option<()> {
         match &expr.kind {
             ExprKind::Const(_) => {

@@ -382,7 +382,7 @@ impl Mutator for InCell<'_> {
 }
 
 /// Two values, folded.
-fn both(func: FoldFn, left: Expr, right: Expr) -> Expr {
+pub(super) fn both(func: FoldFn, left: Expr, right: Expr) -> Expr {
     let (ty, span) = (left.ty, left.span);
     let binary = |op: BinOp, left: Expr, right: Expr| ExprKind::Binary {
         op,
