@@ -102,7 +102,8 @@ pub(super) fn all(func: &Func, system: &System) -> Vec<Course> {
     let differs = |course: &Course| match course {
         Course::Loops => true,
         Course::Prefix { .. } => line,
-        Course::Tiles { .. } | Course::Rows | Course::Intervals { .. } => pairs,
+        Course::Tiles { .. } | Course::Rows => pairs,
+        Course::Intervals { .. } => pairs && system.order.nest.as_ref().is_some_and(|nest| nest.flips == [-1, 1]),
         Course::Blocks { .. } | Course::Twin => planes,
         Course::Table | Course::Window { .. } => lines(func, system, *course) != of_loops,
     };
