@@ -12,6 +12,9 @@
 #include <vector>
 
 #if HIDP_TBB
+#include <execution>
+#include <numeric>
+
 #include <tbb/blocked_range.h>
 #include <tbb/combinable.h>
 #include <tbb/parallel_for.h>
@@ -79,6 +82,52 @@ float peer_codelets_sum(const float *x, int64_t n) {
 #pragma omp parallel for simd schedule(static) reduction(+ : sum)
   for (int64_t i = 0; i < n; i++) sum += x[i];
   return sum;
+}
+
+float peer_codelets_dot(const float *x, const float *y, int64_t n) {
+  float sum = 0;
+#pragma omp parallel for simd schedule(static) reduction(+ : sum)
+  for (int64_t i = 0; i < n; i++) sum += x[i] * y[i];
+  return sum;
+}
+
+float peer_codelets_standard_dot(const float *x, const float *y, int64_t n) {
+#if HIDP_TBB
+  return std::transform_reduce(std::execution::par_unseq, x, x + n, y, 0.0f);
+#else
+  (void)x, (void)y, (void)n;
+  std::abort();
+#endif
+}
+
+// Copies of so many counts, which are added up at the end.
+void peer_codelets_words(uint32_t *counts, int64_t bins, const uint32_t *keys, int64_t n) {
+  std::fill(counts, counts + bins, 0u);
+#pragma omp parallel
+  {
+    std::vector<uint32_t> own(bins);
+#pragma omp for schedule(static) nowait
+    for (int64_t i = 0; i < n; i++) own[keys[i]]++;
+#pragma omp critical
+    for (int64_t b = 0; b < bins; b++) counts[b] += own[b];
+  }
+}
+
+void peer_codelets_words_tbb(uint32_t *counts, int64_t bins, const uint32_t *keys, int64_t n) {
+#if HIDP_TBB
+  tbb::combinable<std::vector<uint32_t>> all([bins] { return std::vector<uint32_t>(bins); });
+  tbb::parallel_for(tbb::blocked_range<int64_t>(0, n, 1 << 14), [&](const tbb::blocked_range<int64_t> &range) {
+    std::vector<uint32_t> &own = all.local();
+    for (int64_t i = range.begin(); i < range.end(); i++) own[keys[i]]++;
+  });
+  std::fill(counts, counts + bins, 0u);
+  all.combine_each([&](const std::vector<uint32_t> &own) {
+    for (int64_t b = 0; b < bins; b++) counts[b] += own[b];
+  });
+#else
+  (void)counts, (void)bins, (void)keys, (void)n;
+  std::abort();
+#endif
 }
 
 // Copies of the counts, which are added up at the end.

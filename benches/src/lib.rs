@@ -13,6 +13,7 @@ pub mod matrices;
 #[allow(dead_code)] // the example uses all of it
 mod matrix;
 pub mod mkl;
+pub mod onednn;
 pub mod openblas;
 pub mod parasail;
 pub mod peers;

@@ -60,6 +60,30 @@ pub fn band_matrix(rows: usize, width: usize) -> Matrix {
     matrix
 }
 
+/// The stiffness of a frame of beams: nodes on a grid with six displacements each, which a beam couples as far as bending and torsion do.
+pub fn frame_matrix([rows, columns]: [usize; 2]) -> Matrix {
+    const COUPLED: [&[usize]; 6] = [&[0], &[1, 5], &[2, 4], &[3], &[2, 4], &[1, 5]];
+    let mut matrix = Matrix::new();
+    for node in 0..rows * columns {
+        let (y, x) = (node / columns, node % columns);
+        let neighbours = [
+            (y > 0, node.wrapping_sub(columns)),
+            (x > 0, node.wrapping_sub(1)),
+            (true, node),
+            (x + 1 < columns, node + 1),
+            (y + 1 < rows, node + columns),
+        ];
+        for coupled in COUPLED {
+            let present = neighbours.into_iter().filter(|(inside, _)| *inside).map(|(_, other)| other);
+            matrix.push_row(present.flat_map(|other| {
+                let of: &[usize] = if other == node { &[0, 1, 2, 3, 4, 5] } else { coupled };
+                of.iter().map(move |way| 6 * other + way)
+            }));
+        }
+    }
+    matrix
+}
+
 /// Row lengths follow Zipf's law with exponent 1 up to 50000; columns are uniform.
 pub fn zipf_matrix(rows: usize) -> Matrix {
     let mut random = Random::new(1);

@@ -1,5 +1,5 @@
-//! Peers that are Python packages: a process of `peers/recur.py` each, in the environment that `cargo xtask bench recur` makes below
-//! `target`. A run is one line to it and one back, some 20 microseconds.
+//! Peers that are Python packages: a process of `peers/packages.py` each, in the environment that `cargo xtask bench` makes below `target`
+//! for cases that have such peers. A run is one line to it and one back, some 20 microseconds.
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
@@ -64,7 +64,9 @@ pub fn contender(shown: &'static str, peer: &'static str, files: Files<'_>) -> O
             Some((Contender::new(shown, run), result))
         }
         Err(why) => {
-            println!("{shown} is left out: {why} (`cargo xtask bench recur` installs what it can).\n");
+            println!(
+                "{shown} is left out: {why} (`cargo xtask bench` installs what it can for `recur` and `codelets`).\n"
+            );
             None
         }
     }
@@ -77,7 +79,7 @@ fn begun(name: &'static str, files: Files<'_>) -> Result<(Peer, String), String>
         std::fs::write(folder.join(file), content).map_err(|error| error.to_string())?;
     }
     let python = environment().join("bin/python");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/recur.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/packages.py");
     let mut command = Command::new(&python);
     command.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().map_err(|error| format!("{}: {error}", python.display()))?;

@@ -4,9 +4,16 @@ use anyhow::Result;
 
 use crate::command::{Invocation, cargo, workspace_root};
 
-/// Python's packages that recurrences are measured beside, as they are installed.
-const PEERS: [&str; 5] =
-    ["edlib==1.3.9.post1", "parasail==1.3.4", "pyopal==0.7.3", "dtaidistance==2.5.1", "hmmlearn==0.3.3"];
+/// Python's packages that recurrences and codelets are measured beside, as they are installed. oneDNN's is a library of C.
+const PEERS: [&str; 7] = [
+    "edlib==1.3.9.post1",
+    "parasail==1.3.4",
+    "pyopal==0.7.3",
+    "dtaidistance==2.5.1",
+    "hmmlearn==0.3.3",
+    "scikit-learn==1.9.1",
+    "onednn-cpu-gomp==2023.2.0",
+];
 
 /// Runs the table of ratios; arguments name the cases. `huge` is none: it checks, with 7 GiB of memory, primitives of more than
 /// 2^31 elements.
@@ -19,7 +26,7 @@ pub(crate) fn run(cases: &[&str]) -> Result<()> {
             return Ok(());
         }
     }
-    if cases.iter().any(|case| case.starts_with("recur")) {
+    if cases.iter().any(|case| case.starts_with("recur") || case.starts_with("codelets")) {
         install_peers();
     }
     cargo(&["run", "--release", "--package", "hidp-benches", "--bin", "table", "--"]).args(&cases).run()

@@ -8,13 +8,11 @@ use hidp_std::{Context, Error};
 use rayon::prelude::*;
 
 use super::first::{context, shared};
-use super::{Recipes, assert_alike, widen};
+use super::{Recipes, assert_alike, assert_close, widen};
 use crate::buffer::Buffer;
-use crate::kernels::{codelets, prims};
-use crate::matrices::{Matrix, band_matrix, five_point_matrix, zipf_matrix};
-use crate::mkl::Sparse;
-use crate::openblas::OpenBlas;
+use crate::kernels::{codelets, prims, spectra};
 use crate::peers::papers::Graph;
+use crate::python::{self, bytes};
 use crate::random::Random;
 use crate::{Case, Contender, Limit, peers};
 
@@ -23,15 +21,10 @@ pub(super) const RECIPES: Recipes = &[
     ("codelets sum f32 2^26", || sum(26)),
     ("codelets scan i32 2^24", || running(24)),
     ("codelets scan i32 2^26", || running(26)),
-    ("codelets gemv f32 512K x 128", || gemv("512K x 128", [1 << 19, 128])),
-    ("codelets gemv f32 128 x 512K", || gemv("128 x 512K", [128, 1 << 19])),
-    ("codelets product f32 256", || product(256)),
-    ("codelets product f32 1024", || product(1024)),
-    ("codelets spmv f64 5-point 1000 x 1000", || sparse("5-point 1000 x 1000", five_point_matrix(1000))),
-    ("codelets spmv f64 band 200000 x 30", || sparse("band 200000 x 30", band_matrix(200_000, 30))),
-    ("codelets spmv f64 Zipf 500000", || sparse("Zipf 500000", zipf_matrix(500_000))),
     ("codelets histogram 2^26", || histogram("2^26", |random| random.bits() as u8)),
     ("codelets histogram 2^26, one key", || histogram("2^26, one key", |_| 7)),
+    ("codelets histogram u32 2^26, 65536 bins", || words("65536 bins", |random| random.bits() as u32 % BINS as u32)),
+    ("codelets histogram u32 2^26, 65536 bins, one key", || words("65536 bins, one key", |_| 7)),
     ("codelets k-means 494020 x 34, 5", || clusters(5)),
     ("codelets k-means 494020 x 34, 64", || clusters(64)),
     ("codelets distances 10^6 x 6", distances),
@@ -42,6 +35,8 @@ pub(super) const RECIPES: Recipes = &[
 const CALLS: usize = 5;
 /// Versions that take so many times the quickest one's time are called once.
 const HOPELESS: u32 = 3;
+/// Different keys of a large histogram.
+const BINS: usize = 1 << 16;
 
 /// A context that calls the quickest version.
 fn quickest(call: &dyn Fn(&Context) -> Result<(), Error>) -> Context {
@@ -67,7 +62,7 @@ fn quickest(call: &dyn Fn(&Context) -> Result<(), Error>) -> Context {
 }
 
 /// HiDP's contenders.
-fn versions(call: impl Fn(&Context) -> Result<(), Error> + 'static) -> Vec<Contender> {
+pub(super) fn versions(call: impl Fn(&Context) -> Result<(), Error> + 'static) -> Vec<Contender> {
     let (call, cx) = (Rc::new(call), context());
     let (best, untuned) = (quickest(&*call), call.clone());
     vec![
@@ -77,7 +72,13 @@ fn versions(call: impl Fn(&Context) -> Result<(), Error> + 'static) -> Vec<Conte
 }
 
 /// A case whose contenders leave the same values in what `found` reads.
-fn case(name: &str, limit: Limit, relative: f64, mut contenders: Vec<Contender>, found: impl Fn() -> Vec<f64>) -> Case {
+pub(super) fn case(
+    name: &str,
+    limit: Limit,
+    relative: f64,
+    mut contenders: Vec<Contender>,
+    found: impl Fn() -> Vec<f64>,
+) -> Case {
     assert_alike(name, &mut contenders, relative, found);
     Case { name: format!("codelets {name}"), limit, contenders }
 }
@@ -123,78 +124,6 @@ fn running(log: u32) -> Case {
     case(&format!("scan i32 2^{log}"), Limit::Stream(8.0 * n as f64), 0.0, contenders, move || widen(&y.borrow()))
 }
 
-fn small(at: usize) -> f32 {
-    ((at * 7919) % 17) as f32 / 16.0 - 0.5
-}
-
-fn gemv(name: &str, shape: [usize; 2]) -> Case {
-    let [m, k] = shape;
-    let (a, x) = (Rc::new(Buffer::from_fn(m * k, small)), Rc::new(Buffer::from_fn(k, small)));
-    let y = shared(m, |_| 0f32);
-    let limit = Limit::Read(4.0 * (m * k) as f64);
-    let (matrix, vector, own) = (a.clone(), x.clone(), y.clone());
-    let mut contenders =
-        versions(move |cx| codelets::gemv(cx, &(&matrix[..], shape), &vector[..], &mut own.borrow_mut()[..]));
-    for (name, library) in [("OpenBLAS", OpenBlas::find()), ("MKL", OpenBlas::mkl())] {
-        if let Some(library) = library {
-            let (a, x, own) = (a.clone(), x.clone(), y.clone());
-            contenders.push(Contender::new(name, move || library.sgemv(shape, &a, &x, &mut own.borrow_mut())));
-        }
-    }
-    case(&format!("gemv f32 {name}"), limit, 1e-3, contenders, move || widen(&y.borrow()))
-}
-
-fn product(n: usize) -> Case {
-    let [a, b] = [0, 5].map(|from| Rc::new(Buffer::from_fn(n * n, |at| small(at + from))));
-    let c = shared(n * n, |_| 0f32);
-    let (left, right, own) = (a.clone(), b.clone(), c.clone());
-    let shape = [n, n];
-    let mut contenders = versions(move |cx| {
-        codelets::product(cx, &(&left[..], shape), &(&right[..], shape), &mut (&mut own.borrow_mut()[..], shape))
-    });
-    for (name, library) in [("OpenBLAS", OpenBlas::find()), ("MKL", OpenBlas::mkl())] {
-        if let Some(library) = library {
-            let (a, b, own) = (a.clone(), b.clone(), c.clone());
-            contenders.push(Contender::new(name, move || library.sgemm([n; 3], &a, &b, &mut own.borrow_mut())));
-        }
-    }
-    let limit = Limit::Flops(2.0 * (n * n * n) as f64);
-    case(&format!("product f32 {n}"), limit, 1e-4, contenders, move || widen(&c.borrow()))
-}
-
-/// So many products by one matrix are a call: what MKL does before the first counts.
-const PRODUCTS: usize = 10;
-
-fn sparse(name: &str, matrix: Matrix) -> Case {
-    let (rows, nonzeros) = (matrix.rowptr.len() - 1, matrix.col.len());
-    let x = Rc::new(Buffer::from_fn(rows, |at| (at % 11) as f64 - 5.0));
-    let [rowptr, col] =
-        [&matrix.rowptr, &matrix.col].map(|array| Rc::new(Buffer::from_fn(array.len(), |at| array[at])));
-    let (val, y) = (Rc::new(Buffer::from_fn(nonzeros, |at| matrix.val[at])), shared(rows, |_| 0f64));
-    let (starts, columns, values) = (rowptr.clone(), col.clone(), val.clone());
-    let (vector, own) = (x.clone(), y.clone());
-    let mut contenders = versions(move |cx| {
-        (0..PRODUCTS).try_for_each(|_| {
-            let y = &mut own.borrow_mut()[..];
-            codelets::sparse_gemv(cx, &starts[..], &columns[..], &values[..], &vector[..], y)
-        })
-    });
-    let (starts, columns, values) = (rowptr.clone(), col.clone(), val.clone());
-    let (vector, own) = (x.clone(), y.clone());
-    contenders.push(Contender::new("OpenMP", move || {
-        (0..PRODUCTS).for_each(|_| peers::spmv(&mut own.borrow_mut(), &starts, &columns, &values, &vector));
-    }));
-    if OpenBlas::mkl().is_some() {
-        let own = y.clone();
-        contenders.push(Contender::new("MKL, inspector-executor", move || {
-            let prepared = Sparse::new(&rowptr, &col, &val, Some(PRODUCTS as i32)).expect("the library is there");
-            (0..PRODUCTS).for_each(|_| prepared.multiply(&x, &mut own.borrow_mut()));
-        }));
-    }
-    let limit = Limit::Read((PRODUCTS * (12 * nonzeros + 20 * rows)) as f64);
-    case(&format!("spmv f64 {name}"), limit, 1e-12, contenders, move || y.borrow().to_vec())
-}
-
 fn histogram(name: &str, key: fn(&mut Random) -> u8) -> Case {
     let n = 1 << 26;
     let mut random = Random::new(7);
@@ -212,6 +141,24 @@ fn histogram(name: &str, key: fn(&mut Random) -> u8) -> Case {
     case(&format!("histogram {name}"), Limit::Read(n as f64), 0.0, contenders, found)
 }
 
+fn words(name: &str, key: fn(&mut Random) -> u32) -> Case {
+    let n = 1 << 26;
+    let mut random = Random::new(7);
+    let x = Rc::new(Buffer::from_fn(n, |_| key(&mut random)));
+    let counts = shared(BINS, |_| 0u32);
+    let (input, own) = (x.clone(), counts.clone());
+    let mut contenders = versions(move |cx| spectra::histogram_of_words(cx, &input[..], &mut own.borrow_mut()[..]));
+    let words = peers::codelets::Words::new(x, BINS);
+    let (of, own) = (words.clone(), counts.clone());
+    contenders.push(Contender::new("OpenMP", move || of.counted(&mut own.borrow_mut())));
+    if peers::has_tbb() {
+        let own = counts.clone();
+        contenders.push(Contender::new("TBB", move || words.counted_by_tbb(&mut own.borrow_mut())));
+    }
+    let found = move || widen(&counts.borrow());
+    case(&format!("histogram u32 2^26, {name}"), Limit::Read(4.0 * n as f64), 0.0, contenders, found)
+}
+
 fn clusters(k: usize) -> Case {
     let (n, d) = (494_020, 34);
     let mut random = Random::new(11);
@@ -219,6 +166,13 @@ fn clusters(k: usize) -> Case {
     let centre = Rc::new(Buffer::from_fn(k * d, |_| random.unit() as f32));
     let (cluster, counts) = (shared(n, |_| 0i32), shared(k, |_| 0u32));
     let sums = shared(k * d, |_| 0f32);
+    let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get());
+    let files = [
+        ("point", bytes(&point[..], f32::to_le_bytes)),
+        ("centre", bytes(&centre[..], f32::to_le_bytes)),
+        ("sizes", bytes(&[n, d, k, threads].map(|size| size as i64), i64::to_le_bytes)),
+    ];
+    let scikit = python::contender("scikit-learn", "lloyd", &files);
     let (points, centres) = (point.clone(), centre.clone());
     let (of_points, of_each, many) = (cluster.clone(), sums.clone(), counts.clone());
     let mut contenders = versions(move |cx| {
@@ -232,6 +186,12 @@ fn clusters(k: usize) -> Case {
         let (mut cluster, mut sums) = (of_points.borrow_mut(), of_each.borrow_mut());
         peers::codelets::clusters(&mut cluster, &mut sums, &mut many.borrow_mut(), &point, &centre);
     }));
+    if let Some((peer, result)) = scikit {
+        (contenders[0].run)();
+        let expected: Vec<f64> = result.split(' ').map(|count| count.parse().expect("a number of points")).collect();
+        assert_close("k-means", &widen(&counts.borrow()), &expected, 1e-3);
+        contenders.push(peer);
+    }
     // Points between two centres may go to either, and sums are of some 10^5 floats.
     let found =
         move || [widen(&sums.borrow()), counts.borrow().iter().map(|count| f64::from(*count)).collect()].concat();

@@ -2,6 +2,7 @@
 
 mod alignments;
 mod codelets;
+mod codelets_algebra;
 mod dense;
 mod first;
 mod first_matrices;
@@ -65,6 +66,7 @@ pub fn all() -> Vec<Recipe> {
             papers_hicuda::RECIPES,
             papers_lee::RECIPES,
             codelets::RECIPES,
+            codelets_algebra::RECIPES,
         ]
         .into_iter()
         .flat_map(fixed),

@@ -1,10 +1,17 @@
 //! The programs of `peers/codelets.cpp`.
 
+use std::rc::Rc;
+
 use super::papers::Graph;
+use crate::buffer::Buffer;
 
 mod raw {
     unsafe extern "C" {
         pub(super) fn peer_codelets_sum(x: *const f32, n: i64) -> f32;
+        pub(super) fn peer_codelets_dot(x: *const f32, y: *const f32, n: i64) -> f32;
+        pub(super) fn peer_codelets_standard_dot(x: *const f32, y: *const f32, n: i64) -> f32;
+        pub(super) fn peer_codelets_words(counts: *mut u32, bins: i64, keys: *const u32, n: i64);
+        pub(super) fn peer_codelets_words_tbb(counts: *mut u32, bins: i64, keys: *const u32, n: i64);
         pub(super) fn peer_codelets_histogram(counts: *mut u32, keys: *const u8, n: i64);
         pub(super) fn peer_codelets_directions(
             far: *mut i32,
@@ -44,6 +51,61 @@ pub fn clusters(cluster: &mut [i32], sums: &mut [f32], counts: &mut [u32], point
 pub fn sum(x: &[f32]) -> f32 {
     // SAFETY: reads below the length only.
     unsafe { raw::peer_codelets_sum(x.as_ptr(), x.len() as i64) }
+}
+
+/// The inner product, by OpenMP.
+pub fn dot(x: &[f32], y: &[f32]) -> f32 {
+    assert_eq!(x.len(), y.len());
+    // SAFETY: reads below the lengths only.
+    unsafe { raw::peer_codelets_dot(x.as_ptr(), y.as_ptr(), x.len() as i64) }
+}
+
+/// The inner product, by C++17 on TBB.
+///
+/// # Panics
+///
+/// If TBB was not there when this was built.
+pub fn standard_dot(x: &[f32], y: &[f32]) -> f32 {
+    assert!(super::has_tbb() && x.len() == y.len());
+    // SAFETY: reads below the lengths only.
+    unsafe { raw::peer_codelets_standard_dot(x.as_ptr(), y.as_ptr(), x.len() as i64) }
+}
+
+/// Keys below a number of counts.
+#[derive(Clone)]
+pub struct Words {
+    keys: Rc<Buffer<u32>>,
+    bins: usize,
+}
+
+impl Words {
+    /// # Panics
+    ///
+    /// If a key has no count.
+    pub fn new(keys: Rc<Buffer<u32>>, bins: usize) -> Words {
+        assert!(keys.iter().all(|key| (*key as usize) < bins));
+        Words { keys, bins }
+    }
+
+    /// How often each occurs, by OpenMP.
+    pub fn counted(&self, counts: &mut [u32]) {
+        assert_eq!(counts.len(), self.bins);
+        let (bins, n) = (self.bins as i64, self.keys.len() as i64);
+        // SAFETY: each key has a count.
+        unsafe { raw::peer_codelets_words(counts.as_mut_ptr(), bins, self.keys.as_ptr(), n) }
+    }
+
+    /// The same by TBB.
+    ///
+    /// # Panics
+    ///
+    /// If TBB was not there when this was built.
+    pub fn counted_by_tbb(&self, counts: &mut [u32]) {
+        assert!(super::has_tbb() && counts.len() == self.bins);
+        let (bins, n) = (self.bins as i64, self.keys.len() as i64);
+        // SAFETY: each key has a count.
+        unsafe { raw::peer_codelets_words_tbb(counts.as_mut_ptr(), bins, self.keys.as_ptr(), n) }
+    }
 }
 
 /// How often each byte occurs, by TBB.

@@ -1,4 +1,4 @@
-"""Peers of recurrences that are Python packages.
+"""Peers that are Python packages.
 
 Reads lines from standard input. `load PEER FOLDER` takes what a peer works on from files of numbers in a folder, runs it once and
 answers with its result; `run PEER` runs it again and answers `done`. What a package does not know is `missing`, with its words.
@@ -100,7 +100,23 @@ def hmmlearn(folder):
     return lambda: model.score(x, lengths)
 
 
-PEERS = [edlib, pyopal, parasail_end, parasail_way, dtaidistance, dtaidistance_pairs, hmmlearn]
+def lloyd(folder):
+    # One step; what scikit-learn's `KMeans` calls in a loop.
+    from sklearn.cluster._k_means_lloyd import lloyd_iter_chunked_dense
+
+    n, d, k, threads = (int(size) for size in numbers(folder, "sizes", numpy.int64))
+    point, centre = (numbers(folder, name, numpy.float32).reshape(-1, d) for name in ("point", "centre"))
+    weights, label = numpy.ones(n, numpy.float32), numpy.full(n, -1, numpy.int32)
+    new, many, shift = numpy.zeros_like(centre), numpy.zeros(k, numpy.float32), numpy.zeros(k, numpy.float32)
+
+    def run():
+        lloyd_iter_chunked_dense(point, weights, centre, new, many, label, shift, threads)
+        return " ".join(str(int(count)) for count in many)
+
+    return run
+
+
+PEERS = [edlib, pyopal, parasail_end, parasail_way, dtaidistance, dtaidistance_pairs, hmmlearn, lloyd]
 
 
 def main():
