@@ -9,13 +9,13 @@
 #pragma once
 
 #include <stdint.h>
-
 #include <type_traits>
 
 #include <hidp/abi.hpp>
 #include <hidp/arith.hpp>
 #include <hidp/cast.hpp>
 #include <hidp/lane_masks.hpp>
+#include <hidp/lane_parts.hpp>
 
 HIDP_NAMESPACE_BEGIN
 
@@ -122,25 +122,6 @@ HIDP_INLINE Mask<B, G> wide_first(int64_t count) {
   });
 }
 
-// Conversions between vectors of as many elements. GCC takes those of 64 bytes apart whose elements differ in size by more than two, and
-// those from small integers to floats: such go in steps, which would be slower for the vectors of other instruction sets.
-template <class To, class From>
-HIDP_INLINE To part_cast(From from) {
-#if defined(HIDP_LANE_BITS) && !defined(__clang__)
-  using T = std::decay_t<decltype(To{}[0])>;
-  using F = std::decay_t<decltype(from[0])>;
-  constexpr int lanes = sizeof(From) / sizeof(F);
-  if constexpr (std::is_integral_v<F> && std::is_floating_point_v<T> && sizeof(F) < sizeof(T)) {
-    using Number = LaneInt<int(sizeof(T)) * 8>;
-    return __builtin_convertvector(part_cast<typename LaneVector<Number, lanes>::type>(from), To);
-  } else if constexpr (std::is_integral_v<F> && std::is_integral_v<T> && (sizeof(T) > 2 * sizeof(F) || sizeof(F) > 2 * sizeof(T))) {
-    using Signed = LaneInt<int(sizeof(T) > sizeof(F) ? 2 * sizeof(F) : sizeof(F) / 2) * 8>;
-    using Step = std::conditional_t<std::is_signed_v<F>, Signed, std::make_unsigned_t<Signed>>;
-    return part_cast<To>(__builtin_convertvector(from, typename LaneVector<Step, lanes>::type));
-  } else
-#endif
-    return __builtin_convertvector(from, To);
-}
 // Lanes as another type holds them: by pieces of as many lanes as the smaller part has.
 template <class W, class From, int B, int G>
 HIDP_INLINE W wide_convert(const Wide<From, B, G> &a) {
@@ -424,6 +405,10 @@ HIDP_LANE_EXTREME(max, >, max)
 #undef HIDP_LANE_EXTREME
 
 template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_sqrt(const Wide<T, B, G> &a) {
+  return wide_parts<Wide<T, B, G>>([&](int at) { return part_sqrt(a.part[at]); });
+}
+template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_abs(const Wide<T, B, G> &a) {
   return wide_parts<Wide<T, B, G>>([&](int at) {
     using Part = typename Wide<T, B, G>::Part;
@@ -439,39 +424,43 @@ HIDP_INLINE Wide<T, B, G> wide_abs(const Wide<T, B, G> &a) {
   });
 }
 
-// GCC has no fused multiply-add of vectors but by the names of instructions.
-template <class Part>
-HIDP_INLINE Part part_mul_add(Part a, Part b, Part c) {
-#if defined(HIDP_FUSED)
-  using T = std::decay_t<decltype(a[0])>;
-  if constexpr (std::is_floating_point_v<T>) {
-#if defined(__FMA__)
-    constexpr bool single = sizeof(T) == 4;
-#if defined(__AVX512F__)
-    if constexpr (sizeof a == 64 && single) return (Part)__builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
-    else if constexpr (sizeof a == 64) return (Part)__builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4);
-    else
-#endif
-    if constexpr (sizeof a == 32 && single) return (Part)__builtin_ia32_vfmaddps256(a, b, c);
-    else if constexpr (sizeof a == 32) return (Part)__builtin_ia32_vfmaddpd256(a, b, c);
-    else if constexpr (sizeof a == 16 && single) return (Part)__builtin_ia32_vfmaddps(a, b, c);
-    else if constexpr (sizeof a == 16) return (Part)__builtin_ia32_vfmaddpd(a, b, c);
-    else
-#endif
-    {
-      Part result;
-      for (size_t at = 0; at < sizeof a / sizeof(T); ++at) result[at] = mul_add(a[at], b[at], c[at]);
-      return result;
-    }
-  } else
-#endif
-    return a * b + c;
-}
 template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_mul_add(const Wide<T, B, G> &a, const Wide<T, B, G> &b, const Wide<T, B, G> &c) {
   return wide_parts<Wide<T, B, G>>([&](int at) { return part_mul_add(a.part[at], b.part[at], c.part[at]); });
 }
 
+// The lanes of a part of a mask, a bit for each.
+template <int B, int G>
+HIDP_INLINE uint64_t lanes_of_part(const Mask<B, G> &mask, int at) {
+#if defined(HIDP_LANE_BITS)
+  return mask.part[at];
+#else
+  using M = Mask<B, G>;
+  uint64_t lanes = 0;
+#if !defined(HIDP_LANE_BYTES) && defined(__AVX2__)
+  typedef char Bytes __attribute__((vector_size(32)));
+  typedef float Floats __attribute__((vector_size(32)));
+  typedef double Doubles __attribute__((vector_size(32)));
+  if constexpr (B == 8) return uint32_t(__builtin_ia32_pmovmskb256((Bytes)mask.part[at]));
+  else if constexpr (B == 32) return uint64_t(__builtin_ia32_movmskps256((Floats)mask.part[at]));
+  else if constexpr (B == 64) return uint64_t(__builtin_ia32_movmskpd256((Doubles)mask.part[at]));
+#endif
+  for (int lane = 0; lane < M::kPerPart; ++lane) lanes |= uint64_t(mask.part[at][lane] != 0) << lane;
+  return lanes;
+#endif
+}
+// Does something in each lane of a mask, in order. Of as many parts together as a word has bits for: fewer loops end.
+template <int B, int G, class Apply>
+HIDP_INLINE void wide_each(const Mask<B, G> &mask, Apply apply) {
+  using M = Mask<B, G>;
+  constexpr int fit = 64 / M::kPerPart, step = fit < M::kParts ? fit : M::kParts;
+  for (int first = 0; first < M::kParts; first += step) {
+    uint64_t left = 0;
+#pragma GCC unroll 64
+    for (int at = 0; at < step; ++at) left |= lanes_of_part<B, G>(mask, first + at) << at * (M::kPerPart % 64);
+    for (; left != 0; left &= left - 1) apply(first * M::kPerPart + __builtin_ctzll(left));
+  }
+}
 // Elements of memory. Lanes that are not in the mask store none, and hold anything.
 template <class T, int B, int G, class Index>
 HIDP_INLINE Wide<T, B, G> wide_load_lanes(const Mask<B, G> &mask, const T *base, Index index) {
@@ -492,10 +481,26 @@ HIDP_INLINE void wide_store_lanes(const Mask<B, G> &mask, T *base, Index index, 
     if (chosen.lane[lane]) base[index(lane)] = lane_value<T>(values.lane[lane]);
   }
 }
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_load_some(const Mask<B, G> &mask, const T *from) {
+  using W [[maybe_unused]] = Wide<T, B, G>;
+#if defined(HIDP_LANE_BITS)
+  constexpr bool in_parts = !std::is_same_v<T, bool> && W::kPerPart * sizeof(T) >= 16;
+  if constexpr (in_parts) return wide_parts<W>([&](int at) { return part_load<typename W::Part>(part_mask<W>(mask, at), from + at * W::kPerPart); });
+  else
+#elif !defined(HIDP_LANE_BYTES) && defined(__AVX2__)
+  constexpr bool in_parts = !std::is_same_v<T, bool> && sizeof(T) >= 4 && W::kPerPart * sizeof(T) == 32;
+  if constexpr (in_parts) {
+    const auto chosen = mask_for<T>(mask);
+    return wide_parts<W>([&](int at) { return part_load<typename W::Part>(chosen.part[at], from + at * W::kPerPart); });
+  } else
+#endif
+    return wide_load_lanes(mask, from, [](int lane) { return lane; });
+}
 // Neighbours.
 template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_load(const Mask<B, G> &mask, const T *from) {
-  if (!wide_all(mask)) return wide_load_lanes(mask, from, [](int lane) { return lane; });
+  if (!wide_all(mask)) return wide_load_some(mask, from);
   if constexpr (std::is_same_v<T, bool>) {
     return wide_cast<bool>(wide_of<Wide<uint8_t, B, G>>(reinterpret_cast<const uint8_t *>(from)));
   } else {
@@ -577,24 +582,19 @@ HIDP_INLINE void set_own_lane(W &value, int lane, typename W::Element element) {
     __builtin_memcpy(reinterpret_cast<char *>(&value) + lane * sizeof element, &element, sizeof element);
   }
 }
-template <class T, int B, int G>
-HIDP_INLINE Wide<T, B, G> wide_own(const Mask<B, G> &mask, const Wide<T, B, G> *tile, const Wide<int64_t, B, G> &index) {
+template <class T, class N, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_own(const Mask<B, G> &mask, const Wide<T, B, G> *tile, const Wide<N, B, G> &index) {
   using W = Wide<T, B, G>;
-  const Spilled<bool, B, G> chosen(mask);
-  const Spilled<int64_t, B, G> indices(index);
-  return wide_lanes<W>([&](int lane) {
-    return chosen.lane[lane] ? own_lane(tile[indices.lane[lane]], lane) : typename W::Element{0};
-  });
+  const Spilled<N, B, G> indices(index);
+  alignas(64) typename W::Element values[W::kLanes] = {};
+  wide_each(mask, [&](int lane) { values[lane] = own_lane(tile[int64_t(indices.lane[lane])], lane); });
+  return wide_of<W>(values);
 }
-template <class T, int B, int G>
-HIDP_INLINE void wide_set_own(const Mask<B, G> &mask, Wide<T, B, G> *tile, const Wide<int64_t, B, G> &index, const Wide<T, B, G> &value) {
-  using W = Wide<T, B, G>;
-  const Spilled<bool, B, G> chosen(mask);
-  const Spilled<int64_t, B, G> indices(index);
+template <class T, class N, int B, int G>
+HIDP_INLINE void wide_set_own(const Mask<B, G> &mask, Wide<T, B, G> *tile, const Wide<N, B, G> &index, const Wide<T, B, G> &value) {
+  const Spilled<N, B, G> indices(index);
   const Spilled<T, B, G> values(value);
-  for (int lane = 0; lane < W::kLanes; ++lane) {
-    if (chosen.lane[lane]) set_own_lane(tile[indices.lane[lane]], lane, values.lane[lane]);
-  }
+  wide_each(mask, [&](int lane) { set_own_lane(tile[int64_t(indices.lane[lane])], lane, values.lane[lane]); });
 }
 
 HIDP_NAMESPACE_END

@@ -157,7 +157,7 @@ fn load(scope: &Scope<'_>, dialect: &dyn Dialect, element: &WideElement, ty: Sca
             }
         }
         WideIndex::Each(index) if is_tile(scope, element) => {
-            format!("hidp::wide_own({mask}, {base}, {})", wide_expr(scope, dialect, index).text)
+            format!("hidp::wide_own({mask}, {base}, {})", own_index(scope, dialect, index))
         }
         WideIndex::Each(index) => {
             let arguments = match narrow_index(index) {
@@ -218,6 +218,15 @@ fn narrow_index(index: &Wide) -> Option<(Option<&Expr>, &Wide)> {
     narrow.ty.is_integer().then_some((same, &**narrow))
 }
 
+/// An index of an iteration's array, as it was before it was made `long` if nothing is added to it.
+fn own_index(scope: &Scope<'_>, dialect: &dyn Dialect, index: &Wide) -> String {
+    let index = match narrow_index(index) {
+        Some((None, narrow)) => narrow,
+        Some((Some(_), _)) | None => index,
+    };
+    wide_expr(scope, dialect, index).text
+}
+
 fn store(scope: &Scope<'_>, dialect: &dyn Dialect, target: &WideElement, ty: Scalar, value: &str) -> String {
     let (base, mask) = (scope.name(target.base), mask(scope, target));
     let text = |node: &Expr| expr::expr(scope, dialect, node).text;
@@ -246,8 +255,11 @@ fn store(scope: &Scope<'_>, dialect: &dyn Dialect, target: &WideElement, ty: Sca
             }
         }
         WideIndex::Each(index) => {
-            let function = if is_tile(scope, target) { "wide_set_own" } else { "wide_scatter" };
-            format!("hidp::{function}({mask}, {base}, {}, {value});", wide_expr(scope, dialect, index).text)
+            let (function, index) = match is_tile(scope, target) {
+                true => ("wide_set_own", own_index(scope, dialect, index)),
+                false => ("wide_scatter", wide_expr(scope, dialect, index).text),
+            };
+            format!("hidp::{function}({mask}, {base}, {index}, {value});")
         }
     }
 }
@@ -407,8 +419,8 @@ fn math(function: MathFn, result: Scalar, args: &[Wide], list: &str) -> Piece {
         MathFn::Min => format!("hidp::wide_min({list})"),
         MathFn::Max => format!("hidp::wide_max({list})"),
         MathFn::Abs => format!("hidp::wide_abs({list})"),
+        MathFn::Sqrt => format!("hidp::wide_sqrt({list})"),
         MathFn::Fma
-        | MathFn::Sqrt
         | MathFn::Cbrt
         | MathFn::Hypot
         | MathFn::Exp
