@@ -94,7 +94,7 @@ impl Lowerer<'_> {
                 let extent = self.splat(extent.clone());
                 self.wide_binary(BinOp::Mul, row, extent)
             });
-            if !self.varies(index) {
+            if !self.differs(index) {
                 same = make::add(same, self.even_index(place, dim, extent, 0));
                 continue;
             }

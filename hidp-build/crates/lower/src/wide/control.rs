@@ -3,12 +3,14 @@
 use std::{mem, ptr};
 
 use super::super::{Lowerer, make};
-use super::{any, counters, value};
+use super::any;
 use hidp_ir::imp::{ExprKind, SetLanes, Stmt, VarId, Wide, WideKind};
 use hidp_ir::par::effects;
 use hidp_ir::par::{self, Block, Loop};
 use hidp_plan::wide::live::{self, Jumps, Live};
-use hidp_plan::wide::{continues, joins_of_branch, joins_of_loop};
+use hidp_plan::wide::{
+    continues, counted, is_costly, is_costly_block, joins_of_branch, joins_of_loop, tests as tests_of,
+};
 
 /// A loop or scope around what is being lowered.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +59,7 @@ impl Lowerer<'_> {
             let left = self.both(here, inside);
             let here = if here == inside { here } else { self.wide_slot("here", left) };
             self.enter_lanes(here);
-            if value::is_costly_block(rest) {
+            if is_costly_block(rest) {
                 self.body.enter();
                 guards.push(here);
             }
@@ -106,7 +108,7 @@ impl Lowerer<'_> {
             let Some(mask) = mask else { continue };
             let joins = joins_of_branch(&self.joins(), after, other);
             self.with_lanes_here(mask, joins, |this| {
-                if value::is_costly_block(&block.stmts) {
+                if is_costly_block(&block.stmts) {
                     this.if_any(mask, |this| this.wide_block(block, after, jumps));
                 } else {
                     this.wide_block(block, after, jumps);
@@ -188,11 +190,12 @@ impl Lowerer<'_> {
 
     /// First what is the same in all lanes that are there. The rest one after the other, since a comparison under a mask is one instruction.
     fn varying_test(&mut self, cond: &par::Expr, live: VarId) {
-        let mut tests = counters::tests(cond);
-        let counted = self.counted(&tests, &self.counters());
+        let mut tests = tests_of(cond);
+        let Some(wide) = &self.wide else { return };
+        let counted = counted(&wide.classes, &tests, &self.counters());
         tests.retain(|test| !counted.iter().any(|counted| ptr::eq(*counted, *test)));
         for test in counted {
-            let holds = self.for_all_inside(test);
+            let holds = self.expr(test);
             self.body.push(make::when(make::not(holds), vec![Stmt::Break]));
         }
         if tests.is_empty() {
@@ -200,7 +203,7 @@ impl Lowerer<'_> {
         }
         let mut left = self.mask(live);
         for test in tests {
-            if value::is_costly(test) && !matches!(left.kind, WideKind::Var(_)) {
+            if is_costly(test) && !matches!(left.kind, WideKind::Var(_)) {
                 left = self.go_on(live, left);
             }
             let holds = self.wide(test);

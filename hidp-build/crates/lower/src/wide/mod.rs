@@ -47,7 +47,7 @@ use super::space::Range;
 use super::{Checks, Lowerer, make};
 use control::Around;
 use hidp_ir::imp::{self, Again, Expr, Group, Lanes, SetLanes, Stmt, VarId, VarKind, Wide, WideKind, WideStmt};
-use hidp_ir::par::effects::may_fault;
+use hidp_ir::par::effects::{Effects, may_fault};
 use hidp_ir::par::{self, BinOp, Map, UnOp};
 use hidp_plan::wide::live::{self, Jumps};
 use hidp_plan::wide::{Allocated, Classes, Joins, Packed};
@@ -62,7 +62,7 @@ pub(super) struct State {
     lanes: Lanes,
     /// The iterator along which the lanes are.
     lane: par::VarId,
-    /// What else differs from lane to lane.
+    /// What else differs from lane to lane, in those that are here.
     others: OrdSet<par::VarId>,
     /// What a variable is in lanes.
     vars: OrdMap<par::VarId, VarId>,
@@ -212,6 +212,13 @@ impl Lowerer<'_> {
 
     fn varies(&self, expr: &par::Expr) -> bool {
         self.wide.as_ref().is_some_and(|wide| wide.classes.varies(expr))
+    }
+
+    /// Whether an expression differs between lanes that are here: counters of the loops around do not.
+    fn differs(&self, expr: &par::Expr) -> bool {
+        self.wide
+            .as_ref()
+            .is_some_and(|wide| Effects::of_expr(expr).iter().any(|var| *var == wide.lane || wide.others.contains(var)))
     }
 
     fn is_varying(&self, var: par::VarId) -> bool {

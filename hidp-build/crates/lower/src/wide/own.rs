@@ -123,7 +123,7 @@ impl Lowerer<'_> {
             self.defect(NUMBER);
             return None;
         };
-        if place.index.iter().any(|index| self.varies(index)) {
+        if place.index.iter().any(|index| self.differs(index)) {
             let index = WideIndex::Each(Box::new(self.wide_linear(place, &extents)));
             return Some(WideElement { base: tile, index, path: Vec::new(), relaxed: false, mask: Some(here) });
         }

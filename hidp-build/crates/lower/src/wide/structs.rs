@@ -2,12 +2,12 @@
 
 use super::super::Lowerer;
 use super::super::defect::NUMBER;
-use super::value::is_costly;
 use hidp_ir::imp::{self, SetLanes, VarId, Wide, WideCall, WideElement, WideIndex, WideKind, WideStmt};
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::{self, Expr, ExprKind, Place, ScalarFnId};
 use hidp_plan as plan;
 use hidp_plan::wide::Number;
+use hidp_plan::wide::is_costly;
 use hidp_syntax::ty::{StructId, Ty};
 
 impl Lowerer<'_> {

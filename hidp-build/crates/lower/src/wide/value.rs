@@ -5,67 +5,9 @@ use super::super::expr::{limits, product};
 use super::super::{Lowerer, make};
 use super::access::is_below_32_bits;
 use hidp_ir::imp::{Expr, SetLanes, Wide, WideKind};
-use hidp_ir::par::{self, BinOp, ConvertMode, ExprKind, MathFn, Stmt, StmtKind, UnOp, visit};
+use hidp_ir::par::{self, BinOp, ConvertMode, ExprKind, UnOp};
+use hidp_plan::wide::is_costly;
 use hidp_syntax::ty::Scalar;
-
-/// A side of a branch with so many operations is skipped where no lane takes it: a test costs about that.
-const COSTLY: usize = 12;
-
-/// Whether statements cost more than the test whether any lane executes them, or ask for one that does: what is the same in all lanes is
-/// loaded, and divided by, without a mask.
-pub(super) fn is_costly_block(stmts: &[Stmt]) -> bool {
-    let mut operations = 0;
-    let mut needs_lane = false;
-    let block = par::Block { stmts: stmts.to_vec() };
-    visit::walk_exprs(&block, |expr| {
-        operations += 1;
-        needs_lane |= needs(expr);
-    });
-    visit::walk_stmts(&block, |stmt| {
-        needs_lane |= matches!(
-            stmt.kind,
-            StmtKind::Loop(_)
-                | StmtKind::Map(_)
-                | StmtKind::Store { .. }
-                | StmtKind::Atomic { .. }
-                | StmtKind::Require { .. }
-                | StmtKind::Prim(_)
-        );
-    });
-    needs_lane || operations >= COSTLY
-}
-
-/// The same of an expression.
-pub(super) fn is_costly(expr: &par::Expr) -> bool {
-    let mut operations = 0;
-    let mut needs_lane = false;
-    visit::walk_subexprs(expr, |expr| {
-        operations += 1;
-        needs_lane |= needs(expr);
-    });
-    needs_lane || operations >= COSTLY
-}
-
-/// Whether it is better, or must be, that some lane evaluates this.
-fn needs(expr: &par::Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Load(_) | ExprKind::Call(..) => true,
-        ExprKind::Binary { op: BinOp::Div | BinOp::Rem | BinOp::Shl | BinOp::Shr, right, .. } => {
-            expr.ty.scalar().is_some_and(Scalar::is_integer) && right.as_int().is_none()
-        }
-        // One that fails has all lanes begin anew.
-        ExprKind::Convert { mode, .. } => *mode == ConvertMode::Checked,
-        ExprKind::Math(function, _) => !matches!(function, MathFn::Abs | MathFn::Min | MathFn::Max | MathFn::Sqrt),
-        ExprKind::Const(_)
-        | ExprKind::Read(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Binary { .. }
-        | ExprKind::Lazy { .. }
-        | ExprKind::Select { .. }
-        | ExprKind::Field(..)
-        | ExprKind::Struct(..) => false,
-    }
-}
 
 impl Lowerer<'_> {
     /// The value of an expression in each lane.

@@ -3,7 +3,7 @@
 use super::costs::{
     ADDED, ATOMIC, BRANCH, CALL, Calls, Cost, ELEMENT, FIELD, OPERATION, PRIMITIVE, SAME, SEARCH, UPDATE, of_operator,
 };
-use super::{Classes, apart, is_row, numbers, numbers_at, packed, wide_shape};
+use super::{Classes, apart, counters, is_row, numbers, numbers_at, packed, wide_shape};
 use crate::blame::span_of;
 use crate::copied::copied_targets;
 use crate::mapping::Strategy;
@@ -121,7 +121,7 @@ struct Look<'a> {
     program: &'a Program,
     func: &'a Func,
     classes: &'a Classes,
-    /// What differs from lane to lane but for the iterator along them.
+    /// What differs from lane to lane but for the iterator along them, and for counters of the loops around.
     others: OrdSet<VarId>,
     lane: VarId,
     /// Arrays of which threads have copies to update, and those of iterations.
@@ -175,11 +175,17 @@ impl Look<'_> {
             }
             Stride::Invariant | Stride::Unit => self.count(OPERATION, place.span),
             Stride::Strided | Stride::Irregular => {
-                let packed = self.packed.contains(&place.array) && is_row(self.lane, self.classes, place);
+                let packed =
+                    self.packed.contains(&place.array) && is_row(self.lane, |column| self.differs(column), place);
                 let cost = if packed { OPERATION } else { ELEMENT };
                 numbers.for_each(|_| self.count(cost, place.span));
             }
         }
+    }
+
+    /// Whether something differs between the lanes that are here.
+    fn differs(&self, expr: &Expr) -> bool {
+        Effects::of_expr(expr).iter().any(|var| *var == self.lane || self.others.contains(var))
     }
 
     /// Counts what an access costs: before the loop over the last iterator of a map, if nothing in it changes that.
@@ -216,6 +222,19 @@ impl Look<'_> {
 }
 
 impl Visitor for Look<'_> {
+    fn visit_block(&mut self, block: &Block) {
+        for (at, stmt) in block.stmts.iter().enumerate() {
+            let StmtKind::Loop(node) = &stmt.kind else {
+                self.visit_stmt(stmt);
+                continue;
+            };
+            let counters = counters(self.program, self.func, self.classes, &block.stmts[..at], node);
+            counters.iter().for_each(|counter| _ = self.others.remove(&counter.var));
+            self.visit_stmt(stmt);
+            self.others.extend(counters.iter().map(|counter| counter.var));
+        }
+    }
+
     fn visit_stmt(&mut self, stmt: &Stmt) {
         match &stmt.kind {
             StmtKind::Loop(node) => {
@@ -411,6 +430,22 @@ mod tests {
         assert_eq!(why("y[i] = y[i] + t[z[0]];"), "kept");
         assert_eq!(why("y[i] = t[z[0]];"), "kept");
         assert_eq!(why("y[i] = h(v);"), "excluded: a check remains in a function that iterations call");
+    }
+
+    #[test]
+    fn lanes_that_go_on_access_one_element_at_a_time() {
+        let text = |next: &str, start: &str| {
+            format!(
+                "function f input int x[N], t[M]; output int y[N];
+                {{ map {{ i := [0:N); int v[8]; int s = x[i]; int k = {start};
+                   while (k > 0 && s < v[k - 1]) {{ v[k] = v[k - 1]; v[k - 1] = t[k]; {next} }}
+                   v[0] = k; y[i] = v[s & 7]; }} }}"
+            )
+        };
+        let gathered = "excluded: a loop accesses elements one lane after the other";
+        assert_eq!(of(&text("k = k - 1;", "7")).0, "kept");
+        assert_eq!(of(&text("if (s < 9) { k = k - 1; }", "7")).0, gathered, "some lanes stay where they are");
+        assert_eq!(of(&text("k = k - 1;", "s & 7")).0, gathered, "they begin at different ones");
     }
 
     #[test]

@@ -5,7 +5,9 @@
 
 mod apart;
 mod classes;
+mod costly;
 mod costs;
+mod counters;
 mod gain;
 mod jam;
 pub mod live;
@@ -19,6 +21,8 @@ use super::refusal::{FAULT_ORDER, LANES, NAMED, Refusal, SEQUENCE, SHAPE};
 use crate::{has_loops, inner_maps};
 use apart::apart;
 pub use classes::{Classes, Joins, continues, joins_of_branch, joins_of_loop};
+pub use costly::{is_costly, is_costly_block};
+pub use counters::{Counter, counted, counters, tests};
 pub(crate) use gain::gain;
 use hidp_ir::par::effects;
 use hidp_ir::par::visit::{self, Visitor, look};

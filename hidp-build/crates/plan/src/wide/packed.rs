@@ -40,12 +40,12 @@ fn is_walked(func: &Func, array: VarId, lane: &Iter) -> bool {
 }
 
 /// Whether lanes that access this go along rows of their own, all in the same column.
-pub fn is_row(lane: VarId, classes: &Classes, place: &Place) -> bool {
+pub fn is_row(lane: VarId, differs: impl Fn(&Expr) -> bool, place: &Place) -> bool {
     match &place.index[..] {
         [] => false,
         [row, columns @ ..] => {
             let own = matches!(row.kind, ExprKind::Read(var) if var == lane);
-            own && place.path.is_empty() && !columns.iter().any(|column| classes.varies(column))
+            own && place.path.is_empty() && !columns.iter().any(differs)
         }
     }
 }
@@ -90,7 +90,7 @@ impl Visitor for Look<'_> {
     fn visit_place(&mut self, place: &Place, role: Role) {
         // A row that one loop reads once costs as much to pack.
         let least = if place.index.len() == 1 { 1 } else { 2 };
-        if self.depth >= least && is_row(self.lane, self.classes, place) {
+        if self.depth >= least && is_row(self.lane, |column| self.classes.varies(column), place) {
             self.arrays.insert(place.array);
         }
         look::walk_place(self, place, role);
