@@ -73,6 +73,8 @@ pub struct Counts {
     pub alone: u64,
     /// The same of the slowest one.
     pub slowest: u64,
+    /// Whether it is part of the launch before, after a barrier over the grid.
+    pub goes_on: bool,
 }
 
 impl Counts {
@@ -101,18 +103,20 @@ impl Counts {
             barriers: self.barriers + other.barriers,
             alone: self.alone + other.alone,
             slowest: self.slowest + other.slowest,
+            goes_on: false,
         }
     }
 
     /// What so many times as many blocks do, if they are like these.
     pub(crate) fn times(self, factor: f64) -> Counts {
         let more = |count: u64| (count as f64 * factor).round() as u64;
-        let Counts { kernel, blocks, threads, slowest, .. } = self;
+        let Counts { kernel, blocks, threads, slowest, goes_on, .. } = self;
         Counts {
             kernel,
             blocks,
             threads,
             slowest,
+            goes_on,
             instructions: more(self.instructions),
             by_class: self.by_class.map(more),
             slots: more(self.slots),
@@ -146,7 +150,7 @@ impl Counts {
 
 pub(crate) fn class(op: &Op, ty: Type) -> Class {
     match op {
-        Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Fence => Class::Memory,
+        Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Fence | Op::Sleep => Class::Memory,
         Op::Compare { .. } | Op::Select | Op::Branch | Op::Return | Op::Call => Class::Control,
         Op::Barrier
         | Op::BarrierVote { .. }
@@ -210,6 +214,14 @@ pub(crate) enum Distance {
 }
 
 impl Touched {
+    /// After a barrier over the grid: everything is new, as in another launch, but for what all update, such as the number of those that have come.
+    pub(crate) fn next_part(&mut self) {
+        self.of_block.clear();
+        self.of_launch.clear();
+        self.of_launch.extend(self.updated.keys().map(|address| address / SECTOR));
+        self.updated.clear();
+    }
+
     pub(crate) fn next_block(&mut self) {
         self.of_block.clear();
     }

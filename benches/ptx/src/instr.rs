@@ -60,6 +60,8 @@ pub(crate) enum Op {
     Reduce(Binary),
     ActiveLanes,
     Fence,
+    /// Others go on meanwhile: a block waits for other blocks.
+    Sleep,
     /// What is not run: calls, and arguments of calls.
     Call,
 }
@@ -293,6 +295,7 @@ pub(crate) fn named(name: &str) -> Option<Named> {
         "redux" => (Op::Reduce(binary(parts.get(2)?)?), 1),
         "activemask" => (Op::ActiveLanes, 1),
         "membar" | "fence" => (Op::Fence, 0),
+        "nanosleep" => (Op::Sleep, 0),
         "call" => (Op::Call, 0),
         other => match Unary::read(other) {
             Some(unary) => (Op::Unary(unary), 1),

@@ -7,6 +7,8 @@ use crate::instr::Space;
 /// Where generic addresses of shared and of local memory begin; no address of a process is there.
 const SHARED: u64 = 1 << 60;
 const LOCAL: u64 = 2 << 60;
+/// The same of parameters.
+const PARAM: u64 = 3 << 60;
 
 /// Blocks of the host's memory that stand for device memory.
 #[derive(Debug, Default)]
@@ -38,6 +40,7 @@ impl Memory {
 /// The space that a generic address is of, and where in it.
 pub(crate) fn resolved(space: Space, address: u64) -> (Space, u64) {
     match space {
+        Space::Generic if address >= PARAM => (Space::Param, address - PARAM),
         Space::Generic if address >= LOCAL => (Space::Local, address - LOCAL),
         Space::Generic if address >= SHARED => (Space::Shared, address - SHARED),
         Space::Generic => (Space::Global, address),
@@ -50,7 +53,8 @@ pub(crate) fn generic(space: Space) -> u64 {
     match space {
         Space::Shared => SHARED,
         Space::Local => LOCAL,
-        Space::Generic | Space::Global | Space::Constant | Space::Param => 0,
+        Space::Param => PARAM,
+        Space::Generic | Space::Global | Space::Constant => 0,
     }
 }
 

@@ -59,7 +59,8 @@ struct State {
 #[repr(C)]
 struct Hooks {
     state: *mut State,
-    launch: unsafe extern "C" fn(*mut State, *const c_char, *const u32, *const u32, usize, *const *const u8) -> bool,
+    launch:
+        unsafe extern "C" fn(*mut State, *const c_char, *const u32, *const u32, usize, *const *const u8, bool) -> bool,
     take: unsafe extern "C" fn(*mut State, usize) -> *mut u8,
     give: unsafe extern "C" fn(*mut State, *mut u8),
     variable: unsafe extern "C" fn(*mut State, *const c_char) -> *mut u8,
@@ -228,6 +229,7 @@ unsafe extern "C" fn launch(
     threads: *const u32,
     shared: usize,
     args: *const *const u8,
+    together: bool,
 ) -> bool {
     // SAFETY: the caller's promise.
     let (state, kernel, blocks, threads) =
@@ -236,13 +238,13 @@ unsafe extern "C" fn launch(
         return false;
     }
     let kernel = kernel.to_string_lossy();
-    let shape = Shape { blocks, threads, shared: shared as u32, far: state.far, most: state.most };
+    let shape = Shape { blocks, threads, shared: shared as u32, far: state.far, most: state.most, together };
     let count = state.module.kernels.get(&*kernel).map_or(0, |kernel| kernel.params.len());
     // SAFETY: there is an address for each parameter.
     let args = unsafe { std::slice::from_raw_parts(args, count) };
     // SAFETY: each has as many bytes as its parameter.
     match unsafe { state.module.run(&kernel, shape, args, &state.memory) } {
-        Ok(counts) => state.counts.push(counts),
+        Ok(counts) => state.counts.extend(counts),
         Err(why) => state.wrong = Some(why),
     }
     state.wrong.is_none()

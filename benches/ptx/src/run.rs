@@ -1,11 +1,13 @@
 //! Runs the blocks of a launch one after the other, warp by warp.
 
+mod blocks;
+
 use crate::cost;
 use crate::counts::{Counts, Distance, Touched, class, turns};
 use crate::flow::END;
 use crate::instr::{Instr, Lanes as Among, Op, Operand, Part, Space, Type, Update, Vote};
 use crate::memory::{Memory, generic, read, resolved, write};
-use crate::text::{Kernel, Module};
+use crate::text::{Kernel, Module, is_computed};
 use crate::values::{self, binary, narrow};
 use crate::warp::{BlockVote, Lanes, Position, Warp, Way};
 
@@ -25,11 +27,14 @@ pub struct Shape {
     pub far: u64,
     /// Of more blocks than this so many run, spread over the grid, and counts are multiplied.
     pub most: u64,
+    /// Whether all blocks run together, since they wait for each other. Then all run.
+    pub together: bool,
 }
 
 /// Why a warp stops.
 enum Stop {
     AtBarrier,
+    Sleeps,
     Returned,
 }
 
@@ -38,7 +43,10 @@ struct Run<'r> {
     module: &'r Module,
     memory: &'r Memory,
     params: Vec<u8>,
+    /// Of the block that runs.
     shared: Vec<u8>,
+    shared_bytes: usize,
+    together: bool,
     counts: Counts,
     touched: Touched,
     position: Position,
@@ -46,7 +54,7 @@ struct Run<'r> {
 }
 
 impl Module {
-    /// Runs a kernel and counts.
+    /// Runs a kernel and counts: what each part between barriers over the grid does, of which a usual kernel has one.
     ///
     /// # Errors
     ///
@@ -55,7 +63,13 @@ impl Module {
     /// # Safety
     ///
     /// Each argument is readable for as many bytes as its parameter has.
-    pub unsafe fn run(&self, name: &str, shape: Shape, args: &[*const u8], memory: &Memory) -> Result<Counts, String> {
+    pub unsafe fn run(
+        &self,
+        name: &str,
+        shape: Shape,
+        args: &[*const u8],
+        memory: &Memory,
+    ) -> Result<Vec<Counts>, String> {
         let kernel = self.kernels.get(name).ok_or_else(|| format!("there is no kernel `{name}`"))?;
         let bytes = kernel.params.last().map_or(0, |(place, size)| place + size);
         let mut params = vec![0; bytes as usize + 8];
@@ -80,62 +94,32 @@ impl Module {
             module: self,
             memory,
             params,
-            shared: vec![0; kernel.shared.next_multiple_of(16) as usize + shape.shared as usize],
+            shared: Vec::new(),
+            shared_bytes: kernel.shared.next_multiple_of(16) as usize + shape.shared as usize,
+            together: shape.together,
             counts: Counts { kernel: name.to_owned(), blocks, threads, ..Counts::default() },
             touched: Touched::default(),
             position: Position { block: [0; 3], blocks: shape.blocks, threads: shape.threads },
             far: shape.far,
         };
         let [x, y, _] = shape.blocks.map(u64::from);
+        let place = |number: u64| [number % x, number / x % y, number / (x * y)].map(|at| at as u32);
+        if shape.together {
+            return run.together((0..blocks).map(place));
+        }
         let ran = blocks.min(shape.most.max(1));
         for turn in 0..ran {
             // Any of those that it stands for: always the same one would be the same column of a grid.
             let (first, behind) = (turn * blocks / ran, (turn + 1) * blocks / ran);
             let number = first + (turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) % (behind - first);
-            let block = [number % x, number / x % y, number / (x * y)].map(|at| at as u32);
-            run.position.block = block;
-            run.block(threads).map_err(|why| format!("`{name}`, block {block:?}: {why}"))?;
+            let mut block = run.start(place(number));
+            run.block(&mut block)?;
         }
-        Ok(run.counts.times(blocks as f64 / ran as f64))
+        Ok(vec![run.counts.times(blocks as f64 / ran as f64)])
     }
 }
 
 impl Run<'_> {
-    fn block(&mut self, threads: u64) -> Result<(), String> {
-        // Shared memory holds anything at first.
-        self.shared.fill(0xcd);
-        self.touched.next_block();
-        let mut warps: Vec<Warp> =
-            (0..threads.div_ceil(32)).map(|at| Warp::new(self.kernel, 32 * at, threads)).collect();
-        let mut going: Vec<bool> = vec![true; warps.len()];
-        let mut last = 0;
-        while going.iter().any(|one| *one) {
-            for (warp, goes) in warps.iter_mut().zip(&mut going).filter(|(_, goes)| **goes) {
-                match self.warp(warp)? {
-                    Stop::AtBarrier => {}
-                    Stop::Returned => *goes = false,
-                }
-                last = last.max(warp.clock.now());
-            }
-            let waiting = || warps.iter().zip(&going).filter(|(_, goes)| **goes).map(|(warp, _)| warp);
-            let time = waiting().map(|warp| warp.clock.now()).max().unwrap_or(0) + cost::MEETING;
-            let votes: Vec<BlockVote> = waiting().filter_map(|warp| warp.vote).collect();
-            if !votes.is_empty() && votes.len() < waiting().count() {
-                return Err("warps wait at different barriers".into());
-            }
-            let (some, all) = (votes.iter().any(|vote| vote.holds), votes.iter().all(|vote| vote.holds));
-            for (warp, _) in warps.iter_mut().zip(&going).filter(|(_, goes)| **goes) {
-                warp.clock.wait_until(time);
-                if let Some(vote) = warp.vote.take() {
-                    warp.set(vote.target, &[u64::from(if vote.any { some } else { all }); 32], u32::MAX);
-                }
-            }
-        }
-        self.counts.alone += last;
-        self.counts.slowest = self.counts.slowest.max(last);
-        Ok(())
-    }
-
     /// Runs a warp until it waits for others.
     fn warp(&mut self, warp: &mut Warp) -> Result<Stop, String> {
         for _ in 0..MOST {
@@ -166,6 +150,15 @@ impl Run<'_> {
                     self.barrier(warp, instr, lanes);
                     warp.go_to(way.at + 1);
                     return Ok(Stop::AtBarrier);
+                }
+                Op::Sleep if self.together => {
+                    warp.clock.note(instr, 0);
+                    warp.go_to(way.at + 1);
+                    return Ok(Stop::Sleeps);
+                }
+                Op::Sleep => return Err("it waits for blocks that may not run".into()),
+                Op::Load { is_constant: true, .. } if self.together => {
+                    return Err(format!("what other blocks may write is read as a constant: `{}`", instr.text));
                 }
                 Op::Call => return Err(format!("calls are not run: `{}`", instr.text)),
                 _ => {
@@ -474,7 +467,8 @@ impl Run<'_> {
         let bytes = instr.ty.bytes();
         let (space, places) = self.places(warp, instr, space, lanes)?;
         let all = bytes * instr.targets.len() as u64;
-        let cycles = self.request(space, &places, all, false);
+        let is_far_param = space == Space::Param && is_computed(instr.sources.first());
+        let cycles = if is_far_param { cost::SHARED } else { self.request(space, &places, all, false) };
         for (lane, address) in places {
             let place = self.place(warp, space, lane, address, all)?;
             for (at, target) in instr.targets.iter().enumerate() {

@@ -9,7 +9,7 @@
 struct Hooks {
   void *state;
   // Whether the kernel ran.
-  bool (*launch)(void *state, const char *kernel, const unsigned *blocks, const unsigned *threads, size_t shared, void **args);
+  bool (*launch)(void *state, const char *kernel, const unsigned *blocks, const unsigned *threads, size_t shared, void **args, bool together);
   void *(*take)(void *state, size_t bytes);
   void (*give)(void *state, void *block);
   void *(*variable)(void *state, const char *name);
@@ -56,11 +56,26 @@ cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host) {
   *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void *>(host));
   return cudaSuccess;
 }
-cudaError_t cudaLaunchKernel(const void *host, dim3 blocks, dim3 threads, void **args, size_t shared, cudaStream_t) {
+static cudaError_t launched(const void *host, dim3 blocks, dim3 threads, void **args, size_t shared, bool together) {
   const unsigned grid[] = {blocks.x, blocks.y, blocks.z}, block[] = {threads.x, threads.y, threads.z};
   const auto kernel = kernels.find(host);
   if (kernel == kernels.end()) return cudaErrorInvalidDeviceFunction;
-  return hooks.launch(hooks.state, kernel->second.c_str(), grid, block, shared, args) ? cudaSuccess : cudaErrorLaunchFailure;
+  return hooks.launch(hooks.state, kernel->second.c_str(), grid, block, shared, args, together) ? cudaSuccess : cudaErrorLaunchFailure;
+}
+cudaError_t cudaLaunchKernel(const void *host, dim3 blocks, dim3 threads, void **args, size_t shared, cudaStream_t) {
+  return launched(host, blocks, threads, args, shared, false);
+}
+cudaError_t cudaLaunchCooperativeKernel(const void *host, dim3 blocks, dim3 threads, void **args, size_t shared, cudaStream_t) {
+  return launched(host, blocks, threads, args, shared, true);
+}
+cudaError_t cudaGetDevice(int *device) {
+  *device = 0;
+  return cudaSuccess;
+}
+// All that is asked for is there.
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr, int) {
+  *value = 1;
+  return cudaSuccess;
 }
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 blocks, dim3 threads, void **args, size_t shared, cudaStream_t stream) {
   return cudaLaunchKernel(kernel, blocks, threads, args, shared, stream);

@@ -381,11 +381,18 @@ fn number(text: &str) -> Option<u64> {
     text.parse::<i64>().map(|value| value as u64).ok().or_else(|| text.parse().ok())
 }
 
+/// Whether the place of an access is in a register.
+pub(crate) fn is_computed(place: Option<&Operand>) -> bool {
+    matches!(place, Some(Operand::Place { register: Some(_), .. }))
+}
+
 /// Whether an instruction only says what its operands are called.
 pub(crate) fn is_free(op: &Op, ty: Type, sources: &[Operand]) -> bool {
     match op {
         Op::Move => ty.kind != Kind::Predicate && !sources.iter().any(|one| matches!(one, Operand::Special(_))),
-        Op::Address { .. } | Op::Load { space: crate::instr::Space::Param, .. } => true,
+        Op::Address { .. } => true,
+        // Where a register says which one, it is an instruction.
+        Op::Load { space: crate::instr::Space::Param, .. } => !is_computed(sources.first()),
         _ => false,
     }
 }

@@ -24,9 +24,10 @@ fn run(text: &str, numbers: &mut [u32], number: u32) -> Result<Counts, String> {
     unsafe { memory.allow(numbers.as_mut_ptr().cast(), size_of_val(numbers)) };
     let pointer = numbers.as_ptr();
     let args = [(&raw const pointer).cast::<u8>(), (&raw const number).cast()];
-    let shape = Shape { blocks: [1; 3], threads: [64, 1, 1], shared: 0, far: 1000, most: u64::MAX };
+    let shape = Shape { blocks: [1; 3], threads: [64, 1, 1], shared: 0, far: 1000, most: u64::MAX, together: false };
     // SAFETY: the arguments have as many bytes as the parameters.
-    unsafe { module.run("k", shape, &args, &memory) }
+    let parts = unsafe { module.run("k", shape, &args, &memory) }?;
+    Ok(parts.into_iter().next().expect("a launch has a part"))
 }
 
 #[test]
@@ -101,14 +102,53 @@ fn some_blocks_stand_for_all() {
     let (pointer, number) = (numbers.as_ptr(), 0u32);
     let args = [(&raw const pointer).cast::<u8>(), (&raw const number).cast()];
     let counts = |most| {
-        let shape = Shape { blocks: [10, 10, 1], threads: [64, 1, 1], shared: 0, far: 1000, most };
+        let shape = Shape { blocks: [10, 10, 1], threads: [64, 1, 1], shared: 0, far: 1000, most, together: false };
         // SAFETY: the arguments have as many bytes as the parameters.
-        unsafe { module.run("k", shape, &args, &memory) }.unwrap()
+        unsafe { module.run("k", shape, &args, &memory) }.unwrap().remove(0)
     };
     let (all, some) = (counts(u64::MAX), counts(4));
     assert_eq!([all.requests, some.requests, all.block_sectors, some.block_sectors], [200, 200, 800, 800]);
     // Blocks share these: what is different in a launch is not known.
     assert_eq!([all.launch_sectors, some.launch_sectors], [8, 200]);
+}
+
+#[test]
+fn blocks_wait_for_each_other() {
+    // Each block copies what the other wrote before.
+    let text = |load: &str| {
+        kernel(
+            "",
+            &format!(
+                "mov.u32 %r2, %ctaid.x;\nmul.wide.u32 %rd3, %r2, 256;\nadd.s64 %rd4, %rd2, %rd3;\nst.global.u32 [%rd4], %r1;\nbar.sync 0;\n\
+                 setp.ne.u32 %p1, %r1, 0;\n@%p1 bra $L_all;\natom.global.add.u32 %r5, [%rd0+2048], 1;\n$L_again:\nnanosleep.u32 20;\n\
+                 ld.global.u32 %r6, [%rd0+2048];\nsetp.lt.u32 %p2, %r6, 2;\n@%p2 bra $L_again;\n$L_all:\nbar.sync 0;\n\
+                 xor.b64 %rd5, %rd3, 256;\nadd.s64 %rd6, %rd2, %rd5;\n{load} %r7, [%rd6];\nst.global.u32 [%rd4+1024], %r7;"
+            ),
+        )
+    };
+    let Numbers(numbers) = &mut Numbers([0; 1024]);
+    let run = |text: &str, numbers: &mut [u32], together: bool| {
+        let module = Module::read(text).unwrap();
+        let mut memory = Memory::default();
+        // SAFETY: the numbers outlive the run.
+        unsafe { memory.allow(numbers.as_mut_ptr().cast(), size_of_val(numbers)) };
+        let (pointer, number) = (numbers.as_ptr(), 0u32);
+        let args = [(&raw const pointer).cast::<u8>(), (&raw const number).cast()];
+        let shape = Shape { blocks: [2, 1, 1], threads: [64, 1, 1], shared: 0, far: 1000, most: 1, together };
+        // SAFETY: the arguments have as many bytes as the parameters.
+        unsafe { module.run("k", shape, &args, &memory) }
+    };
+    let parts = run(&text("ld.global.u32"), &mut numbers[..], true).unwrap();
+    assert!((0..128).all(|at| numbers[256 + at] == at as u32 % 64), "{numbers:?}");
+    let found: Vec<_> = parts.iter().map(|part| (part.goes_on, part.blocks, part.requests, part.updates)).collect();
+    // A store per warp and an update per block; then the number that has come, loads and stores.
+    assert_eq!(found, [(false, 2, 6, 2), (true, 2, 10, 0)]);
+    // Everything is new after a barrier, but for what is updated.
+    assert_eq!([parts[0].launch_sectors, parts[1].launch_sectors], [17, 32]);
+    let why = run(&text("ld.global.nc.u32"), &mut numbers[..], true).unwrap_err();
+    assert!(why.contains("read as a constant"), "{why}");
+    let why = run(&text("ld.global.u32"), &mut numbers[..], false).unwrap_err();
+    assert!(why.contains("blocks that may not run"), "{why}");
 }
 
 #[test]

@@ -357,6 +357,50 @@ HIDP_GLOBAL(kThreads) turns_round(In<int32_t> x, Out<int32_t> y) {
 }
 ENTRY(turns_round) { return run(call, turns_round); }
 
+// --- barriers over the grid
+
+struct Arrays {
+  Any<int32_t> x, y;
+};
+
+int32_t run_together(hidp_call *call, void (*kernel)(const Arrays)) {
+  const Arrays arrays = {hidp::place_at<int32_t>(call->params[0]), hidp::place_at<int32_t>(call->params[1])};
+  return hidp::start_together(kernel, 3, kThreads, nullptr, arrays);
+}
+
+// Written by one block, then read by another; then written by a third.
+HIDP_GLOBAL(kThreads) one_block_after_the_other(HIDP_PARAMETER(Arrays) arrays) {
+  const uint32_t i = hidp::thread_rank();
+  for (uint32_t turn = 0; turn < 3; ++turn) {
+    if (hidp::block_rank(0) == turn) hidp::store(arrays.y + i, turn == 0 ? 1 : hidp::load(arrays.y + i) + 1);
+    if (turn == 2) return;
+    hidp::grid_barrier(Any<uint32_t>{}, 0, kThreads);
+    hidp::load(arrays.y + i);
+    hidp::grid_barrier(Any<uint32_t>{}, 0, kThreads);
+  }
+}
+ENTRY(one_block_after_the_other) { return run_together(call, one_block_after_the_other); }
+
+HIDP_GLOBAL(kThreads) too_early(HIDP_PARAMETER(Arrays) arrays) {
+  const uint32_t i = hidp::thread_rank();
+  if (hidp::block_rank(0) == 0) hidp::store(arrays.y + i, hidp::load(arrays.x + i));
+  hidp::grid_barrier(Any<uint32_t>{}, 0, kThreads);
+  if (hidp::block_rank(0) == 1) hidp::store(arrays.y + i, 5);  //~? data race
+  if (hidp::block_rank(0) == 2) hidp::load(arrays.y + i);  //~? data race
+}
+ENTRY(too_early) { return run_together(call, too_early); }
+
+HIDP_GLOBAL(kThreads) a_block_leaves(HIDP_PARAMETER(Arrays)) {
+  if (hidp::block_rank(0) == 1) return;
+  hidp::grid_barrier(Any<uint32_t>{}, 0, kThreads);  //~ divergence
+}
+ENTRY(a_block_leaves) { return run_together(call, a_block_leaves); }
+
+HIDP_GLOBAL(kThreads) not_all_blocks_run(In<int32_t>, Out<int32_t>) {
+  hidp::grid_barrier(Any<uint32_t>{}, 0, kThreads);  //~ divergence
+}
+ENTRY(not_all_blocks_run) { return run(call, not_all_blocks_run, 2); }
+
 // --- others
 
 HIDP_GLOBAL(kThreads) waits_for_nobody(In<int32_t>, Out<int32_t> y) {

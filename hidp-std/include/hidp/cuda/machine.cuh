@@ -16,6 +16,7 @@
 #endif
 // Any place that several elements at once are moved to or from can be in it.
 #define HIDP_SHARED(type, name, count) __shared__ __align__(16) type name[count]
+#define HIDP_PARAMETER(type) const __grid_constant__ type
 #define HIDP_PRAGMA(text) _Pragma(#text)
 #define HIDP_UNROLL_BY(times) HIDP_PRAGMA(unroll times)
 #define HIDP_WHERE

@@ -131,6 +131,19 @@ HIDP_DEVICE void store_shared(T *place, const std::common_type_t<T> &value) {
 
 HIDP_DEVICE void fence() { __threadfence(); }
 
+// Numbers go round: which one is behind the other follows from their difference.
+HIDP_DEVICE void grid_barrier(uint32_t *arrived, uint32_t goal, uint32_t threads) {
+  block_barrier(threads);
+  if (thread_rank() == 0) {
+    fence();
+    atomicAdd(arrived, 1);
+    do __nanosleep(20);
+    while (static_cast<int32_t>(load_relaxed(arrived) - goal) < 0);
+    fence();
+  }
+  block_barrier(threads);
+}
+
 // Words that the hardware exchanges.
 template <class T>
 using Word = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;

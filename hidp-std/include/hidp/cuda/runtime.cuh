@@ -50,10 +50,26 @@ inline int blocks_at_a_time(void (*kernel)(Params...), int threads, int *blocks)
 }
 
 template <class... Params>
+inline int blocks_together(void (*kernel)(Params...), int threads, int *blocks) {
+  int device = 0, can = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&can, cudaDevAttrCooperativeLaunch, device);
+  *blocks = 0;
+  return error != cudaSuccess || can == 0 ? taken(error) : blocks_at_a_time(kernel, threads, blocks);
+}
+
+template <class... Params>
 inline int start(void (*kernel)(Params...), uint32_t x, uint32_t y, uint32_t z, int threads, void *stream, std::common_type_t<Params>... args) {
   void *addresses[] = {const_cast<void *>(static_cast<const void *>(&args))...};
   return taken(cudaLaunchKernel(reinterpret_cast<const void *>(kernel), dim3(x, y, z), dim3(static_cast<unsigned>(threads)),
                                 addresses, 0, static_cast<cudaStream_t>(stream)));
+}
+
+template <class Param>
+inline int start_together(void (*kernel)(Param), uint32_t blocks, int threads, void *stream, const std::common_type_t<Param> &arg) {
+  void *addresses[] = {const_cast<void *>(static_cast<const void *>(&arg))};
+  return taken(cudaLaunchCooperativeKernel(reinterpret_cast<const void *>(kernel), dim3(blocks), dim3(static_cast<unsigned>(threads)),
+                                           addresses, 0, static_cast<cudaStream_t>(stream)));
 }
 
 HIDP_NAMESPACE_END

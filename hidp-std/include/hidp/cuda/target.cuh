@@ -5,6 +5,8 @@
 // blocks) of one whose registers are to be enough for so many blocks of a multiprocessor; HIDP_DEVICE that of a function
 // that threads call, HIDP_DEVICE_COLD that of one that is rarely called.
 //
+// HIDP_PARAMETER(type) is the type of a kernel's parameter that stays where it is, however it is indexed.
+//
 // HIDP_UNROLL_BY(n) before a loop has it written out n times.
 //
 // Where something happened. HIDP_WHERE at the end of a parameter list, without a comma before it, and HIDP_HERE likewise at the
@@ -37,6 +39,8 @@
 //   thread_rank()                     in its block                        block_rank(d), block_count(d)   in the grid
 // * block_barrier(threads)            all threads of the block come here; memory is seen by all of the block
 // * block_any(threads, bool)          the same, and whether any of them says so
+// * grid_barrier(arrived, goal, threads)    the same for all threads of a grid that was started together: `arrived` counts its blocks,
+//                                     and is `goal` when all have come
 // * warp_barrier(mask)                the same for lanes of a warp; the mask is the same in all of them
 // * warp_any(mask, bool)              likewise
 // * warp_ballot(mask, bool)           the lanes of the warp that say so, lane 0 in the lowest bit
@@ -49,6 +53,8 @@
 //   announce<kernel>()              the next start is of this kernel: its name, where requests are counted
 //   blocks_at_a_time(kernel, threads, &blocks)     of one multiprocessor
 //   start(kernel, x, y, z, threads, stream, args…) a grid of x by y by z blocks
+//   blocks_together(kernel, threads, &blocks)      of one multiprocessor, where all blocks of a grid can run together; else 0
+//   start_together(kernel, blocks, threads, stream, arg)   such a grid; it may call grid_barrier
 #pragma once
 
 #if defined(HIDP_SIMT)

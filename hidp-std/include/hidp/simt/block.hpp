@@ -31,7 +31,7 @@ inline const char *name_of(Together what) {
 }
 
 // A lane that asks goes on when its warp makes the request that it is part of.
-enum class State : uint8_t { kReady, kAsks, kWaitsInWarp, kWaitsInBlock, kEnded };
+enum class State : uint8_t { kReady, kAsks, kWaitsInWarp, kWaitsInBlock, kWaitsInGrid, kEnded };
 
 struct Block;
 
@@ -149,6 +149,9 @@ struct Block {
   std::map<const void *, std::unique_ptr<Allocation>> shared;
   size_t shared_bytes = 0;
   BlockSectors sectors;
+
+  // Lanes that wait at a barrier over the grid.
+  uint32_t in_grid = 0;
 
   Warp &warp_of(const Lane &lane) { return warps[lane.thread / kWarp]; }
   Moment moment(const Lane &lane) {

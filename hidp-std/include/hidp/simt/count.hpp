@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -126,14 +127,14 @@ class Counts {
   void forget() {
     kernels_.clear();
     kernel_ = nullptr;
-    next_ = "";
+    next_.clear();
   }
-  // The launch after this is of the kernel of this name.
-  void announce(const std::string &name) { next_ = name; }
+  // The launch after this, and after those that were announced, is of the kernel of this name.
+  void announce(const std::string &name) { next_.push_back(name); }
 
   void begin_launch(uint32_t blocks, uint32_t threads) {
-    kernel_ = find(next_);
-    next_ = "";
+    kernel_ = find(next_.empty() ? "" : next_.front());
+    if (!next_.empty()) next_.pop_front();
     kernel_->counts.launches += 1;
     kernel_->counts.blocks += blocks;
     kernel_->counts.threads += uint64_t{blocks} * threads;
@@ -239,7 +240,7 @@ class Counts {
 
   std::map<std::string, Kernel> kernels_;
   Kernel *kernel_ = nullptr;
-  std::string next_;
+  std::deque<std::string> next_;
   std::vector<hidp_kernel_counts> told_;
   std::vector<std::vector<hidp_site_counts>> told_sites_;
 };

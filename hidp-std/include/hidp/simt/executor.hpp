@@ -43,8 +43,9 @@ class Executor {
   Reports reports;
   Places places;
 
-  // Runs `body` in every lane of the grid's blocks of `threads` lanes. Throws `Stopped` where anything was reported.
-  void launch(const Grid &grid, uint32_t threads, Body body);
+  // Runs `body` in every lane of the grid's blocks of `threads` lanes; all blocks together, if they may wait for each other. Throws
+  // `Stopped` where anything was reported.
+  void launch(const Grid &grid, uint32_t threads, Body body, bool together = false);
 
   // Of the lane that runs.
   Lane &lane() { return *lane_; }
@@ -99,6 +100,8 @@ class Executor {
     return result;
   }
   void sync_warp(uint32_t mask, const Place &place) { meet(mask, Together::kBarrier, 0, false, place); }
+  // All lanes of the grid come here. What they did before is over, as if it were another launch.
+  void sync_grid(const Place &place);
   // For how many lanes `vote` holds.
   uint32_t sync_block(int threads, bool vote, const Place &place);
 
@@ -152,6 +155,7 @@ class Executor {
   void goes_on(Lane &lane);
   void grant(Block &block, Warp &warp, uint32_t first);
   void report_stuck(Block &block);
+  bool waits_for_others(const Block &block) const;
   std::string where(const Lane &lane) const;
 
   // A report names the program: for places in the run time, where it was called. Whether there is room for more.
@@ -176,6 +180,10 @@ class Executor {
   Grid grid_ = {};
   uint32_t threads_ = 0;
   uint32_t launch_ = 0;
+  // Whether all blocks of the launch run together; lanes at a barrier over the grid.
+  bool together_ = false;
+  uint32_t in_grid_ = 0;
+  std::vector<std::unique_ptr<Block>> under_way_;
   // Relaxed accesses since anything has changed; accesses of the launch.
   uint64_t idle_ = 0;
   uint64_t work_ = 0;

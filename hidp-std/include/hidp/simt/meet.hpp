@@ -124,12 +124,35 @@ HIDP_EXECUTOR_FUNCTION uint32_t Executor::sync_block(int threads, bool vote, con
   return block.voted;
 }
 
+HIDP_EXECUTOR_FUNCTION void Executor::sync_grid(const Place &place) {
+  Lane &me = lane();
+  if (!together_) fail("divergence", place, text(me) + " is at a barrier over a grid whose blocks do not all run at the same time");
+  me.place = place;
+  got_on();
+  ++me.block->in_grid;
+  if (++in_grid_ < grid_.count() * threads_) return wait(State::kWaitsInGrid);
+  in_grid_ = 0;
+  ++launch_;
+  if (counts_ != nullptr) {
+    for (const std::unique_ptr<Block> &block : under_way_) counts_->end_block(block->sectors);
+    counts_->end_launch();
+    counts_->begin_launch(grid_.count(), threads_);
+  }
+  for (const std::unique_ptr<Block> &block : under_way_) {
+    block->in_grid = 0;
+    for (Lane &lane : block->lanes) {
+      if (&lane != lane_) goes_on(lane);
+    }
+  }
+}
+
 HIDP_EXECUTOR_FUNCTION std::string Executor::where(const Lane &lane) const {
   switch (lane.state) {
     case State::kEnded: return "have ended";
     case State::kReady:
     case State::kAsks: return "can go on";
     case State::kWaitsInBlock: return "wait at a barrier of their block (" + text(lane.place) + ")";
+    case State::kWaitsInGrid: return "wait at a barrier over the grid (" + text(lane.place) + ")";
     case State::kWaitsInWarp:
       return std::string("wait at ") + name_of(lane.what) + " of lanes " + list_of(lane.mask) + " of their warp (" + text(lane.place) + ")";
   }

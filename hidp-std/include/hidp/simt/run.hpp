@@ -5,11 +5,13 @@
 
 HIDP_EXECUTOR_BEGIN
 
-HIDP_EXECUTOR_FUNCTION void Executor::launch(const Grid &grid, uint32_t threads, Body body) {
+HIDP_EXECUTOR_FUNCTION void Executor::launch(const Grid &grid, uint32_t threads, Body body, bool together) {
   if (!reports.all().empty()) throw Stopped{};
   body_ = body;
   grid_ = grid;
   threads_ = threads;
+  together_ = together;
+  in_grid_ = 0;
   ++launch_;
   got_on();
   work_ = 0;
@@ -30,28 +32,28 @@ HIDP_EXECUTOR_FUNCTION void Executor::note(const Place &place) {
 }
 
 HIDP_EXECUTOR_FUNCTION void Executor::run_blocks() {
-  constexpr size_t kUnderWay = 3;
+  const size_t most = together_ ? grid_.count() : 3;
   std::vector<uint32_t> waiting(grid_.count());
   for (uint32_t number = 0; number < waiting.size(); ++number) waiting[number] = number;
   if (order_ == Order::kForward) std::reverse(waiting.begin(), waiting.end());
   if (order_ == Order::kRandom)
     for (size_t at = waiting.size(); at > 1; --at) std::swap(waiting[at - 1], waiting[random(at)]);
-  std::vector<std::unique_ptr<Block>> under_way;
   stopped_ = false;
   size_t turn = 0;
-  while (!stopped_ && (!waiting.empty() || !under_way.empty())) {
-    while (under_way.size() < kUnderWay && !waiting.empty()) {
-      under_way.push_back(std::make_unique<Block>(waiting.back(), threads_));
+  while (!stopped_ && (!waiting.empty() || !under_way_.empty())) {
+    while (under_way_.size() < most && !waiting.empty()) {
+      under_way_.push_back(std::make_unique<Block>(waiting.back(), threads_));
       waiting.pop_back();
-      start(*under_way.back());
+      start(*under_way_.back());
     }
-    const size_t chosen = order_ == Order::kRandom ? random(under_way.size()) : ++turn % under_way.size();
-    if (step(*under_way[chosen])) continue;
+    const size_t chosen = order_ == Order::kRandom ? random(under_way_.size()) : ++turn % under_way_.size();
+    if (step(*under_way_[chosen])) continue;
     if (stopped_) break;
-    give_back(*under_way[chosen]);
-    under_way.erase(under_way.begin() + static_cast<ptrdiff_t>(chosen));
+    give_back(*under_way_[chosen]);
+    under_way_.erase(under_way_.begin() + static_cast<ptrdiff_t>(chosen));
   }
-  for (const std::unique_ptr<Block> &block : under_way) give_back(*block);
+  for (const std::unique_ptr<Block> &block : under_way_) give_back(*block);
+  under_way_.clear();
 }
 
 HIDP_EXECUTOR_FUNCTION void Executor::start(Block &block) {
@@ -78,10 +80,16 @@ HIDP_EXECUTOR_FUNCTION bool Executor::step(Block &block) {
     lane_ = nullptr;
   }
   if (stopped_ || block.left == 0) return false;
-  if (turns_ == 0 || block.ready.count() > 0) return true;
+  if (turns_ == 0 || block.ready.count() > 0 || waits_for_others(block)) return true;
   report_stuck(block);
   stopped_ = true;
   return false;
+}
+
+// Whether no lane goes on because some are at a barrier over the grid, and lanes of other blocks can.
+HIDP_EXECUTOR_FUNCTION bool Executor::waits_for_others(const Block &block) const {
+  const auto goes_on = [](const std::unique_ptr<Block> &other) { return other->ready.count() > 0; };
+  return block.in_grid > 0 && std::any_of(under_way_.begin(), under_way_.end(), goes_on);
 }
 
 // The lane of the block that goes on, or null if none can or it is another block's turn.

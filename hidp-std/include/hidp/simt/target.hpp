@@ -21,6 +21,7 @@
 #define HIDP_SHARED(type, name, count)                                                            \
   const auto name = ::hidp::machine::shared<type>([] { static const char key = 0; return &key; }(), \
                                                static_cast<int64_t>(count), #name, ::hidp::machine::Place::here())
+#define HIDP_PARAMETER(type) const type
 #define HIDP_UNROLL_BY(times)
 #define HIDP_FIELD(place, path) \
   ::hidp::machine::field((place), [&](auto *hidp_whole) { return &(*hidp_whole)path; })
@@ -143,6 +144,7 @@ inline uint32_t block_count(int dimension) { return machine::running().grid().bl
 
 inline void block_barrier(int threads, HIDP_PLACE) { machine::running().sync_block(threads, false, here); }
 inline bool block_any(int threads, bool value, HIDP_PLACE) { return machine::running().sync_block(threads, value, here) != 0; }
+inline void grid_barrier(const Any<uint32_t> &, uint32_t, int, HIDP_PLACE) { machine::running().sync_grid(here); }
 inline void warp_barrier(uint32_t mask, HIDP_PLACE) { machine::running().sync_warp(mask, here); }
 inline bool warp_any(uint32_t mask, bool value, HIDP_PLACE) { return machine::running().ballot(mask, value, here) != 0; }
 inline uint32_t warp_ballot(uint32_t mask, bool value, HIDP_PLACE) { return machine::running().ballot(mask, value, here); }
@@ -191,6 +193,17 @@ inline int start(void (*kernel)(Params...), uint32_t x, uint32_t y, uint32_t z, 
   const auto body = [=] { kernel(args...); };
   const auto run = [](const void *of) { (*static_cast<decltype(body) *>(of))(); };
   machine::running().launch({{x, y, z}}, static_cast<uint32_t>(threads), {run, &body});
+  return 0;
+}
+template <class... Params>
+inline int blocks_together(void (*kernel)(Params...), int threads, int *blocks) {
+  return blocks_at_a_time(kernel, threads, blocks);
+}
+template <class Param>
+inline int start_together(void (*kernel)(Param), uint32_t blocks, int threads, void *, const std::common_type_t<Param> &arg) {
+  const auto body = [&] { kernel(arg); };
+  const auto run = [](const void *of) { (*static_cast<decltype(body) *>(of))(); };
+  machine::running().launch({{blocks, 1, 1}}, static_cast<uint32_t>(threads), {run, &body}, true);
   return 0;
 }
 
