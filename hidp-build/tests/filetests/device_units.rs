@@ -250,7 +250,7 @@ fn scatter() -> Entry {
 }
 
 /// `count, total, x[n]; n`: while `x[0]` is below `count`, every element grows by one; then a copy of its elements, made by at most
-/// five warps at a time in storage of their own, is summed into `total`, which is a fault if it is 13.
+/// five warps at a time in storage of their own, is summed into `total`, which is a fault if it is 13. All but the growing may wait for others.
 fn host_flow() -> Entry {
     let mut entry = Unfinished::new();
     let (room, unlucky) = (
@@ -308,10 +308,11 @@ fn host_flow() -> Entry {
     entry.finish("host_flow", h.body(body))
 }
 
-/// `x[a*b]; a, b`: doubled over two dimensions, then made negative over one, by threads that take four elements at a time.
-fn side_by_side() -> Entry {
+/// `x[a*b]; a, b`: doubled over two dimensions, then made negative over one, by threads that take four elements at a time; if they may be joined,
+/// then doubled once more.
+fn side_by_side(name: &str, joined: bool) -> Entry {
     let mut entry = Unfinished::new();
-    let mut grid = Grid { items: 4, ..Grid::new(Level::Thread, 64) };
+    let mut grid = Grid { items: 4, joined, ..Grid::new(Level::Thread, 64) };
     let mut k = F::new();
     let (b, x) = (k.scalar("b", LONG), k.output("x", I32));
     let (y, at_x) = (k.scalar("y", LONG), k.scalar("x", LONG));
@@ -325,32 +326,43 @@ fn side_by_side() -> Entry {
     let negate = entry.on_grid(grid, k.body(vec![store(at(x, l(i)), negative)]));
     let mut h = F::new();
     let (x, a, b) = (h.output("x", I32), h.scalar("a", LONG), h.scalar("b", LONG));
-    let body = vec![
-        launch(double, vec![l(b), v(x, I32)], vec![l(a), l(b)]),
-        launch(negate, vec![v(x, I32)], vec![mul(l(a), l(b))]),
-    ];
-    entry.finish("side_by_side", h.body(body))
+    let doubled = || launch(double, vec![l(b), v(x, I32)], vec![l(a), l(b)]);
+    let mut body = vec![doubled(), launch(negate, vec![v(x, I32)], vec![mul(l(a), l(b))])];
+    body.extend(joined.then(doubled));
+    entry.finish(name, h.body(body))
 }
 
-/// `x[n]; n`: elements above 1000 are faults; then, by a launch of its own, all become -1; then 7 elements are a fault of the host.
-fn skips() -> Entry {
+/// `x[n]; n`: elements above 1000 are faults; then, by a launch of its own, all become -1; then 7 elements are a fault of the host. If launches may
+/// be joined, there are enough for two grids, and they go on to -40.
+fn skips(name: &str, joined: bool) -> Entry {
     let mut entry = Unfinished::new();
+    let grid = Grid { joined, ..Grid::new(Level::Thread, 32) };
     let (large, seven) = (entry.site(1), entry.site(1));
     let mut k = F::new();
     let (x, i) = (k.input("x", LONG), k.scalar("i", LONG));
     let check = when(lt(int(1000), load(at(x, l(i)), LONG)), vec![fault(large, vec![l(i)])]);
-    let check = entry.kernel(Level::Thread, 32, k.body(vec![check]));
+    let check = entry.on_grid(grid, k.body(vec![check]));
     let mut k = F::new();
-    let (x, i) = (k.output("x", LONG), k.scalar("i", LONG));
-    let mark = entry.kernel(Level::Thread, 32, k.body(vec![store(at(x, l(i)), int(-1))]));
+    let (n, to, x, i) = (k.scalar("n", LONG), k.scalar("to", LONG), k.output("x", LONG), k.scalar("i", LONG));
+    // In every other launch the last thread takes the first element: each changes what another one has written.
+    let (place, back) = (k.local("place", LONG), bin(BinOp::Sub, bin(BinOp::Sub, l(n), int(1)), l(i)));
+    let is_odd = bin(BinOp::Ne, bin(BinOp::And, l(to), int(1)), int(0));
+    let own = e(ExprKind::Select(Box::new(is_odd), Box::new(l(i)), Box::new(back)), LONG);
+    let is_next = lt(l(to), load(at(x, l(place)), LONG));
+    let next = e(ExprKind::Select(Box::new(is_next), Box::new(l(to)), Box::new(int(0))), LONG);
+    let mark = entry.on_grid(grid, k.body(vec![define(place, own), store(at(x, l(place)), next)]));
     let mut h = F::new();
-    let (x, n) = (h.output("x", LONG), h.scalar("n", LONG));
-    let body = vec![
-        launch(check, vec![v(x, LONG)], vec![l(n)]),
-        launch(mark, vec![v(x, LONG)], vec![l(n)]),
-        when(bin(BinOp::Eq, l(n), int(7)), vec![fault(seven, vec![l(n)])]),
-    ];
-    entry.finish("skips", h.body(body))
+    let (x, n, to) = (h.output("x", LONG), h.scalar("n", LONG), h.local("to", LONG));
+    let mark = |to: Expr| launch(mark, vec![l(n), to, v(x, LONG)], vec![l(n)]);
+    let mut body = vec![launch(check, vec![v(x, LONG)], vec![l(n)])];
+    if joined {
+        let down = bin(BinOp::Sub, int(0), l(to));
+        body.push(seq(to, int(1), int(41), vec![mark(down)]));
+    } else {
+        body.push(mark(int(-1)));
+    }
+    body.push(when(bin(BinOp::Eq, l(n), int(7)), vec![fault(seven, vec![l(n)])]));
+    entry.finish(name, h.body(body))
 }
 
 const LEVELS: [(&str, Level, u32); 6] = [
@@ -364,7 +376,10 @@ const LEVELS: [(&str, Level, u32); 6] = [
 
 fn entries() -> Vec<Entry> {
     let rows = LEVELS.iter().map(|(name, level, block)| rows(name, *level, *block));
-    [gather(), nested(), scatter(), host_flow(), side_by_side(), skips()].into_iter().chain(rows).collect()
+    let others = [gather(), nested(), scatter(), host_flow()];
+    let alone = [side_by_side("side_by_side", false), skips("skips", false)];
+    let joined = [side_by_side("side_by_side_joined", true), skips("skips_joined", true)];
+    others.into_iter().chain(alone).chain(joined).chain(rows).collect()
 }
 
 fn text() -> String {
@@ -551,22 +566,27 @@ fn host_functions_wait_for_what_they_read() {
 #[test]
 fn items_side_by_side_are_each_met_once() {
     for (seed, (a, b)) in [(1, (3, 40)), (2, (5, 6001)), (3, (700, 33)), (4, (1, 1)), (5, (2, 8192)), (6, (0, 5))] {
-        let mut x: Vec<i32> = (0..(a * b) as i32).collect();
-        assert_eq!(run("side_by_side", seed, &mut [array(&mut x)], &[a, b]), Ok(()));
-        assert!(x.iter().enumerate().all(|(at, value)| *value == -2 * at as i32), "{a} {b}");
+        for (name, times) in [("side_by_side", -2), ("side_by_side_joined", -4)] {
+            let mut x: Vec<i32> = (0..(a * b) as i32).collect();
+            assert_eq!(run(name, seed, &mut [array(&mut x)], &[a, b]), Ok(()));
+            assert!(x.iter().enumerate().all(|(at, value)| *value == times * at as i32), "{name} {a} {b}");
+        }
     }
 }
 
 #[test]
 fn after_a_fault_later_launches_do_nothing() {
-    for (n, bad, expected) in [(40, Some(33), Err((0, vec![33]))), (40, None, Ok(())), (7, None, Err((1, vec![7])))] {
-        let mut x = vec![5_i64; n];
-        bad.into_iter().for_each(|at: usize| x[at] = 1001);
-        let before = x.clone();
-        assert_eq!(run("skips", 2, &mut [array(&mut x)], &[n as i64]), expected);
-        assert_eq!(x, if bad.is_some() { before } else { vec![-1; n] });
+    for (name, last) in [("skips", -1), ("skips_joined", -40)] {
+        for (n, bad, expected) in [(40, Some(33), Err((0, vec![33]))), (40, None, Ok(())), (7, None, Err((1, vec![7])))]
+        {
+            let mut x = vec![5_i64; n];
+            bad.into_iter().for_each(|at: usize| x[at] = 1001);
+            let before = x.clone();
+            assert_eq!(run(name, 2, &mut [array(&mut x)], &[n as i64]), expected, "{name}");
+            assert_eq!(x, if bad.is_some() { before } else { vec![last; n] }, "{name}");
+        }
+        // The launch came before the host function's own fault.
+        let mut x = vec![1001_i64; 7];
+        assert_eq!(run(name, 3, &mut [array(&mut x)], &[7]), Err((0, vec![0])), "{name}");
     }
-    // The launch came before the host function's own fault.
-    let mut x = vec![1001_i64; 7];
-    assert_eq!(run("skips", 3, &mut [array(&mut x)], &[7]), Err((0, vec![0])));
 }

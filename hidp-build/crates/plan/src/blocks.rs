@@ -6,7 +6,7 @@ use super::device_levels::holds_primitives;
 use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Strategy, key};
 use super::private::private_arrays;
 use super::refusal::{BLOCK_THREADS, COVER, DIMS, FAULT_ORDER, HOST, INSIDE, LOOP, MEMORY_SIZE, Refusal};
-use super::{inner_maps, iterators};
+use super::{choices, inner_maps, iterators};
 use crate::target::DeviceModel;
 use hidp_ir::par::effects;
 use hidp_ir::par::{Func, Map, Program, VarId};
@@ -65,7 +65,9 @@ pub(super) fn blocks_nest(
     model: &DeviceModel,
 ) -> Result<Mapping, Refusal> {
     judge(program, func, map, &blocks, model)?;
-    Ok(with_blocks(map, blocks))
+    let mut mapping = with_blocks(map, blocks);
+    mapping.joined = choices::is_joined(program, func, map, &mapping);
+    Ok(mapping)
 }
 
 /// Whether the nest can run in such blocks.

@@ -96,6 +96,7 @@ pub(super) fn compare(pinned: &Nest, usual: &Nest, mapping: &Mapping, model: &De
             | Property::Turns(_)
             | Property::Parts(_)
             | Property::WarpColumns(_)
+            | Property::Joined
             | Property::Updates(_) => {}
         }
     }
@@ -177,7 +178,7 @@ impl Free<'_> {
         match (pinned, usual.get(at)) {
             (Property::Block(pinned), Some(Property::Block(usual))) => self.block(pinned, *usual),
             // Whether a nest's launches can leave registers is judged when the lines are read.
-            (Property::Resident(_), _) => Ok(()),
+            (Property::Resident(_) | Property::Joined, _) => Ok(()),
             _ if !usual.iter().any(|usual| word(*usual) == word(pinned)) => {
                 Err(format!("no line `{}`: it is not for this nest", word(pinned)))
             }

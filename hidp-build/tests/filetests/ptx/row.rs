@@ -45,9 +45,14 @@ impl Row {
         let most = |of: fn(&Needs) -> u32| launches.iter().map(|(needs, _)| of(needs)).max().unwrap_or(0);
         let needs =
             Needs { registers: most(|n| n.registers), spilled: most(|n| n.spilled), shared: most(|n| n.shared) };
-        let count = launches.len() as u64;
+        let (count, barriers) =
+            launches.iter().fold((0, 0), |(launches, barriers), (_, counts)| match counts.goes_on {
+                true => (launches, barriers + 1),
+                false => (launches + 1, barriers),
+            });
         let sum = launches.into_iter().fold(Counts::default(), |sum, (_, counts)| sum.plus(&counts));
-        let time = busy + count as f64 * f64::from(model.machine.launch);
+        let meeting = f64::from(barriers) * f64::from(model.machine.barrier);
+        let time = busy + meeting + count as f64 * f64::from(model.machine.launch);
         Row { plan, sum, launches: count, needs, busy, time, longest }
     }
 

@@ -8,6 +8,7 @@
 #include <hidp/cuda/fault.cuh>
 #include <hidp/cuda/group.cuh>
 #include <hidp/cuda/host.cuh>
+#include <hidp/cuda/joined.cuh>
 #include <hidp/cuda/launch.cuh>
 #include <hidp/cuda/reduce.cuh>
 #include <hidp/cuda/target.cuh>

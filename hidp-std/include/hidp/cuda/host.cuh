@@ -17,6 +17,13 @@ HIDP_NAMESPACE_BEGIN
 // cudaErrorMemoryAllocation
 constexpr int kNoMemory = 2;
 
+class Host;
+
+// Launches of a host function that wait for others, since one grid can do them all: see joined.cuh.
+struct Waiting {
+  void (*start)(Waiting &, Host &);
+};
+
 class Host {
  public:
   explicit Host(hidp_call *call) : device(*call->device), call_(call) {}
@@ -34,6 +41,17 @@ class Host {
 
   const hidp_device &device;
   Trap trap;
+  // None where no launches wait.
+  Waiting *waiting = nullptr;
+
+  // What comes next in the stream comes after all launches before it.
+  void *stream() {
+    start_waiting();
+    return device.stream;
+  }
+  void start_waiting() {
+    if (waiting != nullptr) waiting->start(*waiting, *this);
+  }
 
   // An array's first element, in device memory.
   template <class T>
@@ -64,6 +82,7 @@ class Host {
 
   // The result of the host function. Waits only if a launch could have failed and nobody has looked since.
   int32_t finish() {
+    start_waiting();
     if (unseen_ && error_ == 0) look();
     if (error_ != 0) {
       call_->fault = hidp_fault{0, 1, {error_, 0, 0, 0}};
@@ -84,11 +103,12 @@ class Host {
       return Any<T>{};
     }
     const Any<T> place = place_at<T>(block);
-    if (zero) went_well(set_zero(device.stream, place, count));
+    if (zero) went_well(set_zero(stream(), place, count));
     return place;
   }
   template <class T>
   void free(Any<T> place) {
+    start_waiting();
     give_back(address_of(place));
   }
 
@@ -96,6 +116,7 @@ class Host {
   template <class T>
   std::remove_const_t<T> fetch(Any<T> place HIDP_WHERE) {
     using Value = std::remove_const_t<T>;
+    start_waiting();
     if (failed() || !stage(sizeof(Value))) return stand_in<Value>();
 #ifdef HIDP_SIMT
     // What a launch that did nothing, after a fault, should have written is never used, but the executor would report the read.
@@ -106,6 +127,14 @@ class Host {
     went_well(copy_to_host(device.stream, value, Any<const Value>(place), 1 HIDP_HERE));
     look();
     return failed() ? stand_in<Value>() : *value;
+  }
+
+  // A number in device memory, 0 until a launch changes it; none after an error.
+  __attribute__((noinline)) Any<uint32_t> counter() {
+    void *block = take(sizeof(uint32_t));
+    if (block == nullptr) return went_well(kNoMemory), Any<uint32_t>{};
+    const Any<uint32_t> place = place_at<uint32_t>(block);
+    return went_well(set_zero(device.stream, place, 1)) ? place : Any<uint32_t>{};
   }
 
   // The record of faults, for the next launch; made when `can_fault` is first true. One that joins counts as part of the one

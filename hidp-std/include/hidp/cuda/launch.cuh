@@ -121,20 +121,36 @@ inline Blocks share_out(const int64_t (&wanted)[3], int64_t budget) {
 // Grids without a limit get so many blocks for each one that runs at a time: the device evens out what is uneven.
 constexpr int64_t kWaves = 16;
 
-// Blocks of a kernel that one multiprocessor runs at a time: asked for once for each of the first devices.
+// What `ask(&blocks)` says of blocks that one multiprocessor runs at a time, for each of the first devices. It is asked once.
+struct Known {
+  static constexpr int32_t kDevices = 16;
+  // One more than the blocks.
+  int of_device[kDevices];
+
+  template <class Ask>
+  int blocks(Host &host, Ask ask) {
+    const int32_t device = host.device.ordinal;
+    const bool has_place = device >= 0 && device < kDevices;
+    int known = has_place ? __atomic_load_n(&of_device[device], __ATOMIC_RELAXED) : 0;
+    if (known == 0) {
+      int blocks = 0;
+      if (!host.went_well(ask(&blocks))) return 0;
+      known = blocks + 1;
+      if (has_place) __atomic_store_n(&of_device[device], known, __ATOMIC_RELAXED);
+    }
+    return known - 1;
+  }
+};
+
+// Blocks of a kernel that one multiprocessor runs at a time; 0 after an error.
 template <auto Kernel>
 inline int resident_blocks(Host &host, int threads) {
-  constexpr int32_t kDevices = 16;
-  static int known[kDevices];
-  const int32_t device = host.device.ordinal;
-  const bool has_place = device >= 0 && device < kDevices;
-  int blocks = has_place ? __atomic_load_n(&known[device], __ATOMIC_RELAXED) : 0;
-  if (blocks == 0) {
-    if (!host.went_well(blocks_at_a_time(Kernel, threads, &blocks))) return 0;
-    if (blocks < 1) blocks = 1;
-    if (has_place) __atomic_store_n(&known[device], blocks, __ATOMIC_RELAXED);
-  }
-  return blocks;
+  static Known known;
+  return known.blocks(host, [=](int *blocks) {
+    const int error = blocks_at_a_time(Kernel, threads, blocks);
+    if (*blocks < 1) *blocks = 1;
+    return error;
+  });
 }
 
 template <class... Params, class... Args>
@@ -143,36 +159,51 @@ inline int start_with(void (*kernel)(Launch, Params...), const Blocks &blocks, i
                launch, static_cast<Params>(args)...);
 }
 
-// Runs a kernel of blocks of so many threads, whose `Group`s take one item each at a time, or Items side by side, if there is no
-// limit. False if the host function has to end.
-template <auto Kernel, class Group, int Threads, int Items = 1, class... Args>
-inline bool launch(Host &host, const Over &over, Args... args) {
-  for (int64_t extent : over.extents) {
-    if (extent <= 0) return !host.failed();
-  }
-  Launch launch = {};
-  if (!host.next_launch(over.faults, over.with_last, launch)) return false;
+constexpr bool is_empty(const Over &over) { return over.extents[0] <= 0 || over.extents[1] <= 0 || over.extents[2] <= 0; }
+
+inline double product(const int64_t (&wanted)[3]) { return double(wanted[0]) * double(wanted[1]) * double(wanted[2]); }
+
+// Lays out a launch for blocks of so many `Group`s; gives what is wanted of blocks in each dimension, of which so many run at a time.
+template <class Group, int Threads, int Items>
+inline void lay_out_for(const Over &over, int64_t at_a_time, Launch &launch, int64_t (&wanted)[3]) {
   constexpr int64_t kGroups = Threads / kLanes<Group, Threads>;
   lay_out(over, over.limit == 0 ? kGroups : at_most(kGroups, over.limit), kLanes<Group, Threads> == 1 ? kRowBits : 32, launch);
-  const int resident = resident_blocks<Kernel>(host, Threads);
-  if (resident == 0) return false;
-  const int64_t at_a_time = int64_t{resident} * host.device.multiprocessors;
-  const int64_t budget = over.limit == 0 ? at_a_time * (over.at_once ? 1 : kWaves) : at_most(at_a_time, over.limit < kGroups ? 1 : over.limit / kGroups);
-  int64_t wanted[3];
   blocks_for(over, launch, Items, wanted);
   const bool has_rows = over.dimensions == 1 || launch.x_bits == kRowBits;
-  if (Items > 1 && (!has_rows || double(wanted[0]) * double(wanted[1]) * double(wanted[2]) < double(at_a_time))) {
+  if (Items > 1 && (!has_rows || product(wanted) < double(at_a_time))) {
     launch.one_by_one = true;
     blocks_for(over, launch, 1, wanted);
   }
   for (int at = 0; at < 3; ++at) launch.extents[at] = over.extents[at];
+}
+
+// The blocks of a launch that is laid out.
+inline Blocks blocks_of(const int64_t (&wanted)[3], int64_t budget, Launch &launch) {
   Blocks blocks = share_out(wanted, budget);
   launch.y_turns = ceil_div(wanted[1], blocks.y);
   launch.z_turns = ceil_div(wanted[2], blocks.z);
   blocks.y = ceil_div(wanted[1], launch.y_turns);
   blocks.z = ceil_div(wanted[2], launch.z_turns);
+  return blocks;
+}
+
+// Runs a kernel of blocks of so many threads, whose `Group`s take one item each at a time, or Items side by side, if there is no
+// limit. False if the host function has to end.
+template <auto Kernel, class Group, int Threads, int Items = 1, class... Args>
+inline bool launch(Host &host, const Over &over, Args... args) {
+  if (is_empty(over)) return !host.failed();
+  Launch launch = {};
+  if (!host.next_launch(over.faults, over.with_last, launch)) return false;
+  const int resident = resident_blocks<Kernel>(host, Threads);
+  if (resident == 0) return false;
+  constexpr int64_t kGroups = Threads / kLanes<Group, Threads>;
+  const int64_t at_a_time = int64_t{resident} * host.device.multiprocessors;
+  const int64_t budget = over.limit == 0 ? at_a_time * (over.at_once ? 1 : kWaves) : at_most(at_a_time, over.limit < kGroups ? 1 : over.limit / kGroups);
+  int64_t wanted[3];
+  lay_out_for<Group, Threads, Items>(over, at_a_time, launch, wanted);
+  const Blocks blocks = blocks_of(wanted, budget, launch);
   announce<Kernel>();
-  return host.went_well(start_with(Kernel, blocks, Threads, host.device.stream, launch, args...));
+  return host.went_well(start_with(Kernel, blocks, Threads, host.stream(), launch, args...));
 }
 
 template <class T>
@@ -185,7 +216,7 @@ template <class T>
 inline void put(Host &host, Any<T> place, std::common_type_t<T> value HIDP_WHERE) {
   if (here(host HIDP_HERE).failed()) return;
   announce<put_value<T>>();
-  host.went_well(start(put_value<T>, 1, 1, 1, 32, host.device.stream, place, value));
+  host.went_well(start(put_value<T>, 1, 1, 1, 32, host.stream(), place, value));
 }
 
 HIDP_NAMESPACE_END

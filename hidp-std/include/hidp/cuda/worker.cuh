@@ -62,13 +62,21 @@ struct Launch {
   bool one_by_one;
 };
 
+// Where a block is among those of a launch, in each dimension, and how many there are.
+struct BlockPlace {
+  uint32_t rank[3], count[3];
+};
+
 // A thread. `Threads` is the size of its block.
 template <int Threads>
 struct Worker {
   static constexpr int threads = Threads;
   Trap trap;
+  BlockPlace block;
 
-  HIDP_DEVICE explicit Worker(const Launch &launch) {
+  HIDP_DEVICE explicit Worker(const Launch &launch)
+      : Worker(launch, {{block_rank(0), block_rank(1), block_rank(2)}, {block_count(0), block_count(1), block_count(2)}}) {}
+  HIDP_DEVICE Worker(const Launch &launch, const BlockPlace &place) : block(place) {
     trap.on_device = true;
     trap.where.record = launch.record;
     trap.where.launch = launch.number;
@@ -83,9 +91,10 @@ struct Worker {
 
 // Number of this group among those of the launch that run at a time, of a kernel whose groups are `Group`s.
 template <class Group, int Threads>
-HIDP_DEVICE int64_t group_number(const Worker<Threads> &) {
+HIDP_DEVICE int64_t group_number(const Worker<Threads> &worker) {
   constexpr uint32_t per_block = Threads / kLanes<Group, Threads>;
-  const int64_t block = (int64_t{block_rank(2)} * block_count(1) + block_rank(1)) * block_count(0) + block_rank(0);
+  const uint32_t(&rank)[3] = worker.block.rank, (&count)[3] = worker.block.count;
+  const int64_t block = (int64_t{rank[2]} * count[1] + rank[1]) * count[0] + rank[0];
   return block * per_block + thread_rank() / kLanes<Group, Threads>;
 }
 
@@ -93,16 +102,16 @@ HIDP_DEVICE int64_t group_number(const Worker<Threads> &) {
 struct Stride {
   int64_t first, step;
 
-  HIDP_DEVICE Stride(uint32_t group, uint32_t groups)
-      : first(int64_t{block_rank(0)} * groups + group), step(int64_t{block_count(0)} * groups) {}
+  HIDP_DEVICE Stride(const BlockPlace &block, uint32_t group, uint32_t groups)
+      : first(int64_t{block.rank[0]} * groups + group), step(int64_t{block.count[0]} * groups) {}
 };
 
 // Another dimension: a block goes on to its neighbour, which reads again some of what it has read, if items read what is around them.
 struct March {
   int64_t first, end;
 
-  HIDP_DEVICE March(int dimension, int64_t turns, int64_t extent, uint32_t group, uint32_t groups) {
-    const int64_t own = turns * groups, begin = int64_t{block_rank(dimension)} * own;
+  HIDP_DEVICE March(const BlockPlace &block, int dimension, int64_t turns, int64_t extent, uint32_t group, uint32_t groups) {
+    const int64_t own = turns * groups, begin = int64_t{block.rank[dimension]} * own;
     first = begin + group;
     end = begin + own < extent ? begin + own : extent;
   }
@@ -145,13 +154,13 @@ HIDP_DEVICE void along(int64_t first, int64_t step, int64_t extent, int64_t apar
 // The same for one group of many, side by side, along x. Several items at a time are a constant apart, so that the compiler knows that
 // they are different ones, and finds all from one address: `Apart` groups, which then is the number of groups.
 template <int Items, uint32_t Apart, class Body>
-HIDP_DEVICE void along_x(const Launch &launch, uint32_t group, uint32_t groups, Body body) {
+HIDP_DEVICE void along_x(const Launch &launch, const BlockPlace &block, uint32_t group, uint32_t groups, Body body) {
   if (Items == 1 || launch.one_by_one) {
-    const Stride stride(group, groups);
+    const Stride stride(block, group, groups);
     along<1>(stride.first, stride.step, launch.extents[0], groups, body);
   } else {
-    const int64_t first = int64_t{block_rank(0)} * (Apart * Items) + group;
-    along<Items>(first, int64_t{block_count(0)} * (Apart * Items), launch.extents[0], Apart, body);
+    const int64_t first = int64_t{block.rank[0]} * (Apart * Items) + group;
+    along<Items>(first, int64_t{block.count[0]} * (Apart * Items), launch.extents[0], Apart, body);
   }
 }
 
@@ -173,7 +182,7 @@ HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body b
   if constexpr (Dimensions == 1) {
     // Launches that take several items have no limit.
     constexpr uint32_t kAll = Threads / kLanes<Group, Threads>;
-    along_x<Items, kAll>(launch, group, Items == 1 ? launch.groups : kAll, [&](int64_t x) {
+    along_x<Items, kAll>(launch, worker.block, group, Items == 1 ? launch.groups : kAll, [&](int64_t x) {
       item = x;
       body(x);
       return !worker.trap.raised;
@@ -182,10 +191,10 @@ HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body b
     const uint32_t x_groups = uint32_t{1} << launch.x_bits, x_group = group & (x_groups - 1);
     const uint32_t rest = group >> launch.x_bits, rest_groups = launch.groups >> launch.x_bits;
     if constexpr (Dimensions == 2) {
-      const March along_y(1, launch.y_turns, extents[1], rest, rest_groups);
+      const March along_y(worker.block, 1, launch.y_turns, extents[1], rest, rest_groups);
       for (int64_t y = along_y.first; y < along_y.end; y += rest_groups) {
         HIDP_ITERATION(0, kEndOfPlane);
-        along_x<Items, kRowThreads>(launch, x_group, x_groups, [&](int64_t x) {
+        along_x<Items, kRowThreads>(launch, worker.block, x_group, x_groups, [&](int64_t x) {
           item = y * extents[0] + x;
           body(y, x);
           return !worker.trap.raised;
@@ -194,13 +203,13 @@ HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body b
       }
     } else {
       const uint32_t y_groups = uint32_t{1} << launch.y_bits, z_groups = rest_groups >> launch.y_bits;
-      const March along_y(1, launch.y_turns, extents[1], rest & (y_groups - 1), y_groups);
-      const March along_z(2, launch.z_turns, extents[2], rest >> launch.y_bits, z_groups);
+      const March along_y(worker.block, 1, launch.y_turns, extents[1], rest & (y_groups - 1), y_groups);
+      const March along_z(worker.block, 2, launch.z_turns, extents[2], rest >> launch.y_bits, z_groups);
       for (int64_t z = along_z.first; z < along_z.end; z += z_groups) {
         HIDP_ITERATION(0, kEndOfItems);
         for (int64_t y = along_y.first; y < along_y.end; y += y_groups) {
           HIDP_ITERATION(0, kEndOfPlane);
-          along_x<Items, kRowThreads>(launch, x_group, x_groups, [&](int64_t x) {
+          along_x<Items, kRowThreads>(launch, worker.block, x_group, x_groups, [&](int64_t x) {
             item = (z * extents[1] + y) * extents[0] + x;
             body(z, y, x);
             return !worker.trap.raised;

@@ -101,6 +101,11 @@ pub fn kernel(unit: &Unit, id: KernelId) -> String {
     format!("{}_{}_k{}", symbol(&unit.plan), symbol(role), id.index())
 }
 
+/// The kernel that does several launches of blocks of this size.
+pub fn joined(unit: &Unit, block: u32) -> String {
+    format!("{}_joined{block}", symbol(&unit.plan))
+}
+
 /// A version's host function, without the instruction set that `HIDP_SYMBOL` appends.
 pub fn host(entry: &Entry, unit: &Unit) -> String {
     format!("hidp2_{}_{}", symbol(&entry.symbol), symbol(&unit.plan))

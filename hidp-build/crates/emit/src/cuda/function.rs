@@ -10,6 +10,7 @@ use crate::c_like::{Dialect, Scope, name, plan_comment};
 use hidp_ir::imp::visit::each_stmt;
 use hidp_ir::imp::{BlockCopy, Entry, Function, Grid, KernelId, Numbers, Stmt, Unit, VarId, VarKind};
 use hidp_ir::par::Program;
+use hidp_syntax::index::Id;
 use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::{SourceMap, Span};
 
@@ -37,6 +38,35 @@ pub(super) fn kernels(
         item(&scope, (grid, &kernel.copies), &name, kernel.span, out);
         all_items(&scope, (grid, &kernel.copies), &name, passed, positions.len(), out);
         out.here();
+    }
+    joined_kernels(unit, out);
+}
+
+/// Kernels whose launches one grid may do together, by the size of their blocks.
+fn joined(unit: &Unit) -> OrdMap<u32, Vec<KernelId>> {
+    let mut found: OrdMap<u32, Vec<KernelId>> = OrdMap::new();
+    for (id, kernel) in unit.kernels.iter() {
+        if let Some(grid) = kernel.grid.filter(|grid| grid.joined) {
+            found.entry(grid.block).or_default().push(id);
+        }
+    }
+    found
+}
+
+/// What the device starts for several launches together.
+fn joined_kernels(unit: &Unit, out: &mut Text) {
+    for (block, kernels) in joined(unit) {
+        out.line("");
+        out.open(format!("HIDP_GLOBAL({block}) {}(HIDP_PARAMETER(hidp::Batch) batch) {{", name::joined(unit, block)));
+        out.open(format!("hidp::each_joined<{block}>(batch, [](const hidp::Joined &joined) {{"));
+        out.open("switch (joined.function) {");
+        for id in kernels {
+            let all = name::kernel(unit, id);
+            out.line(format!("case {}: return hidp::run_joined<{all}_all>(joined);", id.index()));
+        }
+        out.close("}");
+        out.close("});");
+        out.close("}");
     }
 }
 
@@ -87,8 +117,14 @@ fn all_items(
         1 => format!("HIDP_GLOBAL({})", grid.block),
         blocks => format!("HIDP_GLOBAL_AT_ONCE({}, {blocks})", grid.block),
     };
-    out.open(format!("{head} {name}_items({}) {{", params.join(", ")));
-    out.line(format!("hidp::Worker<{}> worker(launch);", grid.block));
+    if grid.joined {
+        let own = [format!("hidp::Worker<{}> &worker", grid.block), "const hidp::Launch &launch".to_owned()];
+        let own: Vec<String> = own.into_iter().chain(params[1..].iter().cloned()).collect();
+        out.open(format!("HIDP_DEVICE void {name}_all({}) {{", own.join(", ")));
+    } else {
+        out.open(format!("{head} {name}_items({}) {{", params.join(", ")));
+        out.line(format!("hidp::Worker<{}> worker(launch);", grid.block));
+    }
     copies.iter().for_each(|copy| begin_copy(scope, copy, out));
     if !copies.is_empty() {
         out.line("hidp::sync<hidp::Block>(worker);");
@@ -103,6 +139,14 @@ fn all_items(
         out.line(format!("{}.end(worker);", copy_name(scope, copy)));
     }
     out.close("}");
+    if grid.joined {
+        let own = ["worker".to_owned(), "launch".to_owned()];
+        let args: Vec<String> = own.into_iter().chain(passed.iter().map(|var| scope.name(*var))).collect();
+        out.open(format!("{head} {name}_items({}) {{", params.join(", ")));
+        out.line(format!("hidp::Worker<{}> worker(launch);", grid.block));
+        out.line(format!("{name}_all({});", args.join(", ")));
+        out.close("}");
+    }
 }
 
 /// Of an array of which blocks have copies the block's own one.
@@ -158,6 +202,9 @@ pub(super) fn host(program: &Program, sources: &SourceMap, entry: &Entry, unit: 
     out.line(plan_comment(unit));
     out.open(format!("HIDP_ENTRY HIDP_SYMBOL({})(hidp_call *call) {{", name::host(entry, unit)));
     out.line("hidp::Host host(call);");
+    for (block, _) in joined(unit) {
+        out.line(format!("hidp::Joining<{}, {block}> joining{block};", name::joined(unit, block)));
+    }
     host_params(&scope, &dialect, &unit.host, out);
     body(scope, &dialect, None, out);
     out.line(dialect.leave());

@@ -193,8 +193,13 @@ impl Cuda<'_> {
         let args = args.iter().enumerate().map(|(at, arg)| launch_argument(scope, self, at, arg, out));
         let args: Vec<String> = [self.called_from(""), over].into_iter().chain(args).collect();
         let items = if grid.items == 1 { String::new() } else { format!(", {}", grid.items) };
-        let template = format!("<{}_items, {}, {}{items}>", name::kernel(unit, id), level(grid.level), grid.block);
-        out.line(format!("if (!hidp::launch{template}({})) {leave}", args.join(", ")));
+        let (kernel, level) = (name::kernel(unit, id), level(grid.level));
+        let launch = if grid.joined {
+            format!("joining{}.launch<{kernel}_items, {}, {level}{items}>", grid.block, id.index())
+        } else {
+            format!("hidp::launch<{kernel}_items, {level}, {}{items}>", grid.block)
+        };
+        out.line(format!("if (!{launch}({})) {leave}", args.join(", ")));
         if hoists {
             out.close("}");
         }

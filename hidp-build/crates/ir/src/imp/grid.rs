@@ -15,12 +15,15 @@ pub struct Grid {
     pub items: u32,
     /// Blocks that a multiprocessor's registers are to be enough for: more than one only where none is spilled for it.
     pub at_once: u32,
+    /// Whether one grid may do the launch and others of blocks of this size, with a barrier over the grid between. Such a kernel has no
+    /// copies of arrays.
+    pub joined: bool,
 }
 
 impl Grid {
     /// Groups that take one item at a time.
     pub const fn new(level: Level, block: u32) -> Grid {
-        Grid { level, block, items: 1, at_once: 1 }
+        Grid { level, block, items: 1, at_once: 1, joined: false }
     }
 }
 

@@ -387,8 +387,9 @@ fn copy_text(copy: &BlockCopy) -> String {
     format!(" copies {all:?}[{count:?}] by {op:?} up to {most}")
 }
 
-fn grid_text(Grid { level, block, items, at_once }: Grid) -> String {
+fn grid_text(Grid { level, block, items, at_once, joined }: Grid) -> String {
     let side_by_side = if items == 1 { String::new() } else { format!(" by {items}") };
     let at_once = if at_once == 1 { String::new() } else { format!(" at once {at_once}") };
-    format!(" {} of {block}{side_by_side}{at_once}", level.name())
+    let joined = if joined { " joined" } else { "" };
+    format!(" {} of {block}{side_by_side}{at_once}{joined}", level.name())
 }

@@ -30,7 +30,8 @@ impl Lowerer<'_> {
     /// One block a position of the grid.
     pub(super) fn blocks_map(&mut self, map: &Map, blocks: &Blocks, span: Span) {
         let threads = self.block_of(map);
-        let grid = self.leaving_registers(map, Grid::new(Level::Block, threads));
+        let grid =
+            self.leaving_registers(map, Grid { joined: self.mapping.joined, ..Grid::new(Level::Block, threads) });
         let ranges = self.ranges(map);
         let mut rest = OrdMap::new();
         for range in &ranges {

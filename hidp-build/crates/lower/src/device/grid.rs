@@ -118,7 +118,7 @@ impl Lowerer<'_> {
         let block = self.block_of(map);
         let key = plan::key(map);
         let items = key.and_then(|key| self.mapping.items.get(&key)).copied().unwrap_or(1);
-        self.leaving_registers(map, Grid { items, ..Grid::new(level, block) })
+        self.leaving_registers(map, Grid { items, joined: self.mapping.joined, ..Grid::new(level, block) })
     }
 
     /// A grid that leaves registers for as many blocks as the plan of a launch says.

@@ -26,6 +26,8 @@ pub(super) struct Folded<'a> {
     pub(super) block: u32,
     /// Blocks of a multiprocessor that registers are left for.
     pub(super) at_once: u32,
+    /// Whether its launch may be joined to others.
+    pub(super) joined: bool,
     /// Iterations of a run, or rows, and how many runs there are.
     pub(super) run: Expr,
     pub(super) runs: Expr,
@@ -53,6 +55,7 @@ impl<'a> Folded<'a> {
             over,
             block,
             at_once: 1,
+            joined: false,
             run,
             runs,
             given,
@@ -64,7 +67,7 @@ impl<'a> Folded<'a> {
 
     fn grid(&self) -> Grid {
         let level = self.over.map_or(Level::Thread, |_| Level::Block);
-        Grid { at_once: self.at_once, ..Grid::new(level, self.block) }
+        Grid { at_once: self.at_once, joined: self.joined, ..Grid::new(level, self.block) }
     }
 }
 
@@ -88,13 +91,27 @@ impl Lowerer<'_> {
             None => self.runs(map, &total),
         };
         let level = over.map_or(Level::Thread, |_| Level::Block);
-        let Grid { block, at_once, .. } = self.grid_of(map, level);
+        let Grid { block, at_once, joined, .. } = self.grid_of(map, level);
         let space = (&ranges[..], &strides[..], &total);
         let (given, most) = self.allocate_privates(map, space, Grid::new(level, block), &runs);
         let (ranges, strides, total) = space;
         let log = self.open_launch_log(map, span, total, &most, &given);
-        let folded =
-            Folded { ranges, strides, total, rows, over, block, at_once, run, runs, given, most, map: Some(map), span };
+        let folded = Folded {
+            ranges,
+            strides,
+            total,
+            rows,
+            over,
+            block,
+            at_once,
+            joined,
+            run,
+            runs,
+            given,
+            most,
+            map: Some(map),
+            span,
+        };
         let partials = self.fold_runs_on_device("fold", &folded, &map.folds, &mut |this, accs| {
             this.iteration(map, accs);
         });

@@ -122,6 +122,7 @@ impl Asked {
                 | Property::Copied(_)
                 | Property::Columns(_)
                 | Property::WarpColumns(_)
+                | Property::Joined
                 | Property::Updates(_) => true,
             };
             mapping.choices.retain(others);

@@ -2,6 +2,7 @@
 //! it may have, and which one the planner takes. The planner writes by these rows, and what reads lines, or judges pinned ones, asks them.
 
 mod device;
+mod joined;
 mod threads;
 
 use super::mapping::{Mapping, Misfit, key};
@@ -174,10 +175,19 @@ pub(super) fn choose_on_device(program: &Program, func: &Func, nest: &Map, mappi
     DEVICE.choose(program, func, nest, mapping, model);
     device::choose_loads(program, func, nest, mapping, model);
     mapping.copied = copied_by_blocks(func, nest, mapping);
+    mapping.joined = is_joined(program, func, nest, mapping);
+}
+
+/// Whether the launches of a nest are joined to others where they can be.
+pub(super) fn is_joined(program: &Program, func: &Func, nest: &Map, mapping: &Mapping) -> bool {
+    joined::suits(&Facts { program, func, nest, mapping }).is_ok()
 }
 
 /// Whether a nest on threads can do all that its lines choose.
 pub(super) fn judge(facts: &Facts<'_>) -> Result<(), Misfit> {
+    if facts.mapping.joined {
+        return Err(Misfit("launches of devices can be `joined`".to_owned()));
+    }
     threads::judge_lines(facts, &maps_of(facts.nest))?;
     THREADS.judge(facts)
 }
@@ -185,5 +195,8 @@ pub(super) fn judge(facts: &Facts<'_>) -> Result<(), Misfit> {
 /// The same on a device.
 pub(super) fn judge_on_device(facts: &Facts<'_>) -> Result<(), Misfit> {
     DEVICE.judge(facts)?;
+    if facts.mapping.joined {
+        joined::suits(facts)?;
+    }
     device::judge_loads(facts)
 }

@@ -51,6 +51,8 @@ pub struct Mapping {
     /// Arrays of which each thread has a copy that it updates without atoms, or each block of a device one that its threads update, where they
     /// are small.
     pub copied: Vec<VarId>,
+    /// Whether one grid may do its launches and those around them.
+    pub joined: bool,
     /// What else is chosen, by a number each: what is done where sizes allow it.
     pub choices: Vec<Property>,
     /// The maps whose iterations have rows that may be written out, by their [`key`].
@@ -244,6 +246,7 @@ impl Mapping {
             threads: None,
             streamed: Vec::new(),
             copied: Vec::new(),
+            joined: false,
             choices: Vec::new(),
             rows: Vec::new(),
             recipe: Recipe::Plain,

@@ -91,6 +91,7 @@ pub(super) struct Lines {
     pub(super) cuts: OrdMap<VarId, Cut>,
     pub(super) blocks: Vec<u32>,
     pub(super) resident: Vec<u32>,
+    pub(super) joined: bool,
     choices: Vec<Property>,
     streamed: Vec<VarId>,
     copied: Vec<VarId>,
@@ -157,6 +158,7 @@ impl Lines {
             cuts: OrdMap::new(),
             blocks: Vec::new(),
             resident: Vec::new(),
+            joined: false,
             choices: Vec::new(),
             streamed: Vec::new(),
             copied: Vec::new(),
@@ -193,6 +195,7 @@ impl Lines {
             match property {
                 Property::Block(threads) => lines.blocks.push(*threads),
                 Property::Resident(threads) => lines.resident.push(*threads),
+                Property::Joined => lines.joined = true,
                 Property::Together(_)
                 | Property::Written(_)
                 | Property::Fewest(_)
@@ -303,6 +306,7 @@ impl Lines {
             });
         mapping.cuts = self.cuts.clone();
         mapping.choices = self.choices();
+        mapping.joined = self.joined;
         choices::judge(&Facts { program, func, nest: map, mapping: &mapping })?;
         if mapping.number(Property::Written).is_some() {
             mapping.rows = with_rows(program, func, map);

@@ -50,6 +50,7 @@ impl Lines {
         self.blocks_of(map, &mut mapping)?;
         self.loads_of(map, &mut mapping)?;
         mapping.choices = self.choices();
+        mapping.joined = self.joined;
         choices::judge_on_device(&Facts { program, func, nest: map, mapping: &mapping })?;
         Ok(mapping)
     }

@@ -140,6 +140,8 @@ fn lines_that_nothing_carries_out_are_refused() {
             "a single lane folds neighbours of arrays that others do not write, 16 bytes at once at most",
         ),
         ("tiled64x64", "pad(4)", "pad(6)", "`pad` is a multiple of 4 elements, which move at once"),
+        ("warp", "block(256)", "block(256)\n  joined", "`joined` launches are those of a loop of the host"),
+        ("rows", "k lanes", "k lanes\n  joined", "launches of devices can be `joined`"),
         ("rows", "threads", "threads(100000)", "`threads` of a number from 1 to 65536"),
         ("tiled64x64", "bufs(2) wide(4) turned", "bufs(2) wide(4) turned swizzled", ""),
         ("tiled64x64", "n reg(8)", "n reg(4294967295)", "a line says how large the tiles are"),

@@ -1,7 +1,7 @@
 //! Mappings as lines: for processors, and what devices share with them.
 
 use super::{Cut, Exec, Mapping, Names, Recipe, Strategy, key};
-use crate::notation::{FoldRange, Index, Line, Memory, Nest, Place, Placement, Size, Step};
+use crate::notation::{FoldRange, Index, Line, Memory, Nest, Place, Placement, Property, Size, Step};
 use crate::{WideShape, inner_maps};
 use hidp_ir::par::{Func, Map, VarId};
 
@@ -29,6 +29,7 @@ impl Mapping {
         writer.nest.places = places;
         writer.folds(map);
         writer.nest.properties.extend(&self.choices);
+        writer.nest.properties.extend(self.joined.then_some(Property::Joined));
         writer.nest
     }
 }

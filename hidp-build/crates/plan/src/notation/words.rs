@@ -85,7 +85,10 @@ vocabulary! {
         /// So many lanes of a warp lie next to each other along the columns of a tile of results.
         WarpColumns = "warp_columns",
     }
-    plain {}
+    plain {
+        /// One grid may do its launches and those around them, one after the other, where all blocks run together.
+        Joined = "joined",
+    }
 }
 
 /// The number behind one of several words, if it is among them.

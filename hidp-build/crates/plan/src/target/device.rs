@@ -144,6 +144,8 @@ pub struct DeviceMachine {
     pub line: u32,
     /// Cost of a launch in nanoseconds.
     pub launch: u32,
+    /// The same of a barrier over the grid.
+    pub barrier: u32,
     /// Assumed registers per thread, before compilation.
     pub thread_registers: u32,
     /// Iterations of a loop whose loads are in flight together.
@@ -341,6 +343,7 @@ impl DeviceModel {
                 sector: int("machine", "sector")?,
                 line: int("machine", "line")?,
                 launch: int("machine", "launch")?,
+                barrier: int("machine", "barrier")?,
                 thread_registers: int("machine", "registers")?,
                 under_way: int("machine", "under_way")?,
                 unequal: int("machine", "unequal")?,

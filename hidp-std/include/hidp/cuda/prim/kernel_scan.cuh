@@ -32,7 +32,7 @@ struct PlainOp {
 
 template <class T, class Op, class Src, class Dst>
 inline bool scan_by_cub(Host &host, uint32_t memory, Src in, Dst out, int64_t n, T neutral, bool exclusive) {
-  const cudaStream_t stream = static_cast<cudaStream_t>(host.device.stream);
+  const cudaStream_t stream = static_cast<cudaStream_t>(host.stream());
   const PlainOp<T, Op> op;
   const auto scan = [&](void *scratch, size_t &bytes) {
     if (exclusive) return cub::DeviceScan::ExclusiveScan(scratch, bytes, in, out, op, neutral, n, stream);

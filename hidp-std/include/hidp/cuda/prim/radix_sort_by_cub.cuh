@@ -72,7 +72,7 @@ inline bool with_scratch(Host &host, uint32_t memory, const Call &call) {
 
 template <class K>
 inline bool radix_sort_by_cub(Host &host, uint32_t memory, const K *in, K *out, int64_t n, bool descending) {
-  const cudaStream_t stream = static_cast<cudaStream_t>(host.device.stream);
+  const cudaStream_t stream = static_cast<cudaStream_t>(host.stream());
   if (in != out) {
     const auto *from = for_cub(in);
     auto *to = for_cub(out);
@@ -96,7 +96,7 @@ inline bool radix_sort_by_cub(Host &host, uint32_t memory, const K *in, K *out, 
 // Keys and values may alias on their own: what is sorted in place goes through copies.
 template <class K, class V>
 inline bool radix_sort_by_cub(Host &host, uint32_t memory, const K *in_key, K *out_key, const V *in_val, V *out_val, int64_t n, bool descending) {
-  const cudaStream_t stream = static_cast<cudaStream_t>(host.device.stream);
+  const cudaStream_t stream = static_cast<cudaStream_t>(host.stream());
   K *copied_keys = nullptr;
   V *copied_vals = nullptr;
   if (in_key == out_key) copied_keys = host.alloc<K>(n, false, memory);

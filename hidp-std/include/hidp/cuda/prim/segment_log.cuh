@@ -105,7 +105,7 @@ HIDP_DEVICE bool close_segments(W &worker, uint32_t, P words, int64_t slot, int6
 
 // A host-level map begins, whose groups have so many slots. One slot has place for all notes at once.
 inline bool kernel_open_segments(Host &host, uint32_t, Any<int64_t> words, int64_t slots, int64_t places) {
-  host.went_well(set_zero(host.device.stream, words, kLogWords + slots * kSlotWords));
+  host.went_well(set_zero(host.stream(), words, kLogWords + slots * kSlotWords));
   put(host, words + kPlaces, places);
   put(host, words + kSlots, slots);
   if (slots == 1) {

@@ -84,6 +84,9 @@ fn check_unit(program: &Program, entry: &Entry, unit: &Unit, errors: &mut Vec<Ve
         if kernel.grid.is_some() != (unit.target == UnitTarget::Device) {
             errors.push(error(&name, "kernels of device units, and no others, have a grid"));
         }
+        if kernel.grid.is_some_and(|grid| grid.joined) && !kernel.copies.is_empty() {
+            errors.push(error(&name, "blocks of launches that may be joined to others have no copies of arrays"));
+        }
         Checker::new(program, entry, unit, &kernel.function, Some(id), name, errors).function();
     }
 }

@@ -1,7 +1,7 @@
 //! Rules of kernels for devices: each by a kernel that breaks it.
 
 use super::*;
-use crate::imp::{Grid, Level, Reduction, Share};
+use crate::imp::{BlockCopy, Grid, Level, Reduction, Share};
 
 const CYCLIC: Share = Share::Cyclic;
 
@@ -124,6 +124,16 @@ fn grids_are_what_devices_run() {
         kernel.grid = None;
     }
     assert_eq!(rules(&mixed), ["kernels of device units, and no others, have a grid"]);
+    let mut joined = device(Level::Warp, 32, vec![]);
+    for (_, kernel) in joined.units[0].kernels.iter_mut() {
+        kernel.grid = kernel.grid.map(|grid| Grid { joined: true, ..grid });
+    }
+    assert_eq!(rules(&joined), [] as [String; 0]);
+    for (_, kernel) in joined.units[0].kernels.iter_mut() {
+        kernel.copies = vec![BlockCopy { all: VarId::new(0), count: VarId::new(0), op: FoldFn::Add, most: 1 }];
+    }
+    let no_copies = "blocks of launches that may be joined to others have no copies of arrays";
+    assert!(rules(&joined).iter().any(|rule| rule == no_copies));
     let mut short = device(Level::Warp, 32, vec![]);
     if let Stmt::LaunchGrid { extents, .. } = &mut short.units[0].host.body.stmts[0] {
         extents.extend([int(1), int(1), int(1)]);
