@@ -43,7 +43,10 @@ impl Lowerer<'_> {
         let (low2, high2) = (low.clone(), high.clone());
         self.branch(
             short,
-            |this| this.range_loop(range, low, high, LoopKind::Seq, &mut |this| this.iteration(map, accs)),
+            |this| {
+                this.prefetch_short_row(map, range, &low);
+                this.range_loop(range, low, high, LoopKind::Seq, &mut |this| this.iteration(map, accs));
+            },
             |this| this.lane_loop(map, range, low2, high2, accs),
         );
     }

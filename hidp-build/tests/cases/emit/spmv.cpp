@@ -13,6 +13,8 @@ namespace entry_k_4spmv_spmv {
         const int64_t last_10 = lo_2 + (to_7 - 1L);
         if (bool((uint64_t(first_9) < uint64_t(Z_12)) & (uint64_t(last_10) < uint64_t(Z_12)))) {
           if ((to_7 - from_6) < 16L) {
+            hidp::prefetch(col_13, (lo_2 + from_6) + 1024L);
+            hidp::prefetch(val_11, (lo_2 + from_6) + 512L);
             const int64_t low_16 = lo_2 + from_6;
             const int64_t high_17 = lo_2 + to_7;
             for (int64_t k_18 = low_16; k_18 < high_17; ++k_18) {
