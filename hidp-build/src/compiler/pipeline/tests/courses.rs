@@ -26,11 +26,14 @@ recurrence double half(i := [0:N), j := [0:N)) input double c[N];
 recurrence long chain(i := [0:N), j := [i:N)) input double c[N];
 { if (i == j) return 0; long most; map { k := [i:j); _v = chain(i, k) + chain(k+1, j); } reduce("max", most, _v, k := [*]);
   return most + (c[i] < c[j] ? 1 : 0); }
+recurrence long pairs(i := [0:N), j := [i:N)) input double c[N];
+{ if (i == j) return 0; return max(pairs(i+1, j), pairs(i, j-1)) + (c[i] < c[j] ? 1 : 0); }
 recurrence long most(i := [0:N)) input int a[N];
 { if (i == 0) return a[0]; return max(most(i-1), a[i]); }
 function faults input int a[N], b[M]; output int score; { score = by(N, M); }
 function halves input double c[N]; output double y[N]; { map { i := [0:N); y[i] = half(i, N - 1); } }
 function chains input double c[N]; output long most; { most = N > 0 ? chain(0, N - 1) : 0; }
+function paired input double c[N]; output long most; { most = pairs(0, N - 1); }
 function sums input int a[N]; output long y[N]; { y = sum; }
 function mosts input int a[N]; output long y[N]; { y = most; }
 function each input uint8 s[R][N], t[M]; output long y[R]; { map { r := [0:R); y[r] = d(N, M; s = s[r][*]); } }
