@@ -3,12 +3,13 @@
 
 use std::fmt;
 
+use super::bounded::most_elements;
 use super::device::scope_of;
 use super::mapping::{Mapping, key};
 use super::private::{Private, Store, launched, private_arrays};
 use super::{Plan, nests};
 use crate::target::DeviceModel;
-use hidp_ir::par::{Func, Map, Program, VarId};
+use hidp_ir::par::{Func, Map, Program};
 use hidp_syntax::ast::Level;
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -17,7 +18,7 @@ use hidp_syntax::ty::{Scalar, Ty};
 pub enum Home {
     /// Each group of a block has so many elements of an array there.
     Shared {
-        /// Elements of a group.
+        /// Elements of a group, at most.
         count: u32,
         /// Groups of a block.
         groups: u32,
@@ -35,7 +36,7 @@ pub enum Reason {
     OfLanes,
     /// Parts of the group that takes the iteration have one each.
     OfParts,
-    /// Its size is not constant.
+    /// Its size has no constant bound.
     Size,
     /// It has so many bytes, of which fewer are left.
     Full {
@@ -56,7 +57,7 @@ impl fmt::Display for Home {
             Home::Scratch(Reason::Copies) => f.write_str("global memory: a primitive works on it"),
             Home::Scratch(Reason::OfLanes) => f.write_str("global memory: each lane has its own, and it is not small"),
             Home::Scratch(Reason::OfParts) => f.write_str("global memory: parts of a group have one each"),
-            Home::Scratch(Reason::Size) => f.write_str("global memory: its size is not constant"),
+            Home::Scratch(Reason::Size) => f.write_str("global memory: its size has no constant bound"),
             Home::Scratch(Reason::Full { bytes, left }) => {
                 write!(f, "global memory: {bytes} bytes per block, while {left} of shared memory are left for it")
             }
@@ -82,7 +83,7 @@ pub fn homes(
         if private.scope != level {
             return Home::Scratch(Reason::OfParts);
         }
-        let Some(count) = constant_count(func, var) else { return Home::Scratch(Reason::Size) };
+        let Some(count) = most_elements(func, var) else { return Home::Scratch(Reason::Size) };
         let each = u64::from(count) * bytes_of(program, func.vars[var].ty);
         let bytes = (each * u64::from(groups)).next_multiple_of(super::MOST_MOVED.into());
         if bytes > left {
@@ -103,14 +104,6 @@ fn room(block: u32, copies: bool, model: &DeviceModel) -> u64 {
     let blocks = (model.resident / block.max(1)).clamp(1, model.resident_blocks.max(1));
     let of_each = (model.shared_of_multiprocessor / blocks).saturating_sub(model.shared_of_block);
     of_each.min(model.shared / 2).into()
-}
-
-/// The number of elements of an array, if that is a small constant.
-fn constant_count(func: &Func, var: VarId) -> Option<u32> {
-    func.vars[var].shape.iter().try_fold(1u32, |count, extent| {
-        let extent = extent.as_int().and_then(|extent| u32::try_from(extent).ok())?;
-        count.checked_mul(extent)
-    })
 }
 
 /// Bytes of an element, of structs an upper bound.

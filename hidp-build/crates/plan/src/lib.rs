@@ -16,6 +16,7 @@ mod asked;
 mod bits;
 mod blame;
 mod blocks;
+mod bounded;
 mod candidates;
 mod choices;
 mod compose;

@@ -384,4 +384,12 @@ fn arrays_that_lanes_share_are_in_shared_memory_as_far_as_it_has_room() {
     let large = lowered(&PREFIXES.replace("int a[64], b[64]", "int a[4096], b[4096]"));
     assert_eq!(homes(unit(&large, "block")), (vec![4096], 1));
     assert_eq!(homes(unit(&large, "warp")), (vec![], 2));
+    // As many elements as a condition admits; where it does not hold, the host allocates them.
+    let declared = "int a[64], b[64];";
+    let whole = PREFIXES.replace("[M][64]", "[M][N]").replace("64", "N");
+    let bounded =
+        whole.replace("int a[N]", "if (N <= 64) { int a[N]").replace("y[m][i] = a[i]; }", "y[m][i] = a[i]; } }");
+    assert!(PREFIXES.contains(declared) && bounded.contains("if (N <= 64) { int a[N], b[N];"));
+    assert_eq!(homes(unit(&lowered(&bounded), "block")), (vec![64, 64], 0));
+    assert_eq!(homes(unit(&lowered(&whole), "block")), (vec![], 2));
 }
