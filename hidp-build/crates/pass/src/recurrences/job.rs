@@ -15,7 +15,7 @@ use super::made::{Kept, Tests, Unmet, Way, Why};
 use super::narrow::{self, Doubt, Narrow};
 use super::prefix::Prefix;
 use super::profile::Profiles;
-use super::twin::{copied, fit_int, twin};
+use super::twin::{copied, fit_int, twin, with_own_tables};
 use super::window::{self, Cells, Window};
 use super::{Around, cell, declared, demand, separate, sweep, wave};
 
@@ -74,26 +74,11 @@ impl Job {
             return Built { stmts, way, unmet };
         };
         let Built { stmts: then, way: fits, unmet } = self.without_faults(program, &twin, twins, &contents, wanted);
-        let then = self.with_own_tables(program, system, then);
+        let then = with_own_tables(&mut program.funcs[self.id].vars, system, then);
         let (otherwise, other) = self.with_faults(program, system, bodies);
         let mut stmts = contents.before;
         stmts.push(build::either(cond, then, otherwise));
         Built { stmts, way: Way::Tested { tests, passed: Box::new(fits), otherwise: Box::new(other) }, unmet }
-    }
-
-    /// Tables that statements declare become others: the same ones are declared where cells may fault.
-    fn with_own_tables(&self, program: &mut Program, system: &System, stmts: Vec<Stmt>) -> Vec<Stmt> {
-        let vars = &mut program.funcs[self.id].vars;
-        let (mut block, mut own) = (Block { stmts }, OrdMap::new());
-        visit::walk_stmts(&block, |stmt| {
-            if let StmtKind::Declare { var, .. } = stmt.kind
-                && system.tables.iter().any(|table| table.array == var)
-            {
-                own.insert(var, vars.push(vars[var].clone()));
-            }
-        });
-        visit::rename_vars(&mut block, |var| own.get(&var).copied().unwrap_or(var));
-        block.stmts
     }
 
     /// A copy of the system whose cells cannot fault where tests of sizes, of data or of both pass; with as few tests as possible.
@@ -339,6 +324,7 @@ impl Job {
         let narrow = self.in_bits(builder, &twin, &twins, (&contents, Some(&profiles)), bits)?;
         let with = (&own, Some(&profiles));
         let (cells, by_profiles) = self.narrow_or_wide(builder, &twin, twins, with, narrow, way.clone());
+        let cells = with_own_tables(builder.vars, &twin, cells);
         let wide = self.in_windows(builder, system, bodies.to_vec(), (windows, None));
         let mut then = profiles.made(builder);
         then.extend(cells);
@@ -427,7 +413,7 @@ impl Job {
         }
         let windows = self.windows(builder, &system, &bodies, narrow.cells)?;
         let stmts = self.in_windows(builder, &system, bodies, (&windows, profiles));
-        Some((narrow, stmts))
+        Some((narrow, with_own_tables(builder.vars, &system, stmts)))
     }
 
     /// What is kept of the tables, if a few steps of them are.

@@ -1,7 +1,7 @@
 //! Systems with two versions in a function, and the condition that selects one.
 
 use hidp_ir::par::visit;
-use hidp_ir::par::{BinOp, Block, Expr, FuncId, Program, System, Table, Var, VarId};
+use hidp_ir::par::{BinOp, Block, Expr, FuncId, Program, Stmt, StmtKind, System, Table, Var, VarId};
 use hidp_syntax::index::Arena;
 use hidp_syntax::ordered::OrdMap;
 
@@ -46,4 +46,18 @@ pub(super) fn copied(vars: &mut Arena<VarId, Var>, system: &System, bodies: &[Bl
         tables.push(Table { index, ..table.clone() });
     }
     (System { tables, order: system.order.clone() }, copies)
+}
+
+/// Statements whose tables are others than those that they declare: another version of the system declares the same ones.
+pub(super) fn with_own_tables(vars: &mut Arena<VarId, Var>, system: &System, stmts: Vec<Stmt>) -> Vec<Stmt> {
+    let (mut block, mut own) = (Block { stmts }, OrdMap::new());
+    visit::walk_stmts(&block, |stmt| {
+        if let StmtKind::Declare { var, .. } = stmt.kind
+            && system.tables.iter().any(|table| table.array == var)
+        {
+            own.insert(var, vars.push(vars[var].clone()));
+        }
+    });
+    visit::rename_vars(&mut block, |var| own.get(&var).copied().unwrap_or(var));
+    block.stmts
 }
