@@ -88,6 +88,14 @@ HIDP_INLINE Part part_mul_add(Part a, Part b, Part c) {
     return a * b + c;
 }
 #if defined(HIDP_LANE_BITS) || (!defined(HIDP_LANE_BYTES) && defined(__AVX2__))
+// An address, of elements or of vectors, as a compiler's instruction wants it.
+struct From {
+  const void *address;
+  template <class T>
+  HIDP_INLINE operator const T *() const {
+    return static_cast<const T *>(address);
+  }
+};
 // Where a register of masks, or their bits in vectors, say. Elements of others are not accessed.
 template <class Part, class Chosen>
 HIDP_INLINE Part part_load(Chosen chosen, const void *from) {
@@ -96,7 +104,7 @@ HIDP_INLINE Part part_load(Chosen chosen, const void *from) {
 #define HIDP_LOAD(suffix, Integer, bits)                                                                       \
   if constexpr (sizeof(T) == sizeof(Integer) && sizeof(Part) * 8 == bits) {                                    \
     typedef Integer Vector __attribute__((vector_size(bits / 8)));                                             \
-    return (Part)__builtin_ia32_loaddqu##suffix##bits##_mask((const Integer *)from, Vector{}, chosen);         \
+    return (Part)__builtin_ia32_loaddqu##suffix##bits##_mask(From{from}, Vector{}, chosen);                    \
   } else
   HIDP_LOAD(qi, char, 128) HIDP_LOAD(qi, char, 256) HIDP_LOAD(qi, char, 512)
   HIDP_LOAD(hi, short, 128) HIDP_LOAD(hi, short, 256) HIDP_LOAD(hi, short, 512)
@@ -107,10 +115,10 @@ HIDP_INLINE Part part_load(Chosen chosen, const void *from) {
 #else
   if constexpr (sizeof(T) == 4) {
     typedef int Numbers __attribute__((vector_size(32)));
-    return (Part)__builtin_ia32_maskloadd256((const Numbers *)from, (Numbers)chosen);
+    return (Part)__builtin_ia32_maskloadd256(From{from}, (Numbers)chosen);
   } else {
     typedef long long Numbers __attribute__((vector_size(32)));
-    return (Part)__builtin_ia32_maskloadq256((const Numbers *)from, (Numbers)chosen);
+    return (Part)__builtin_ia32_maskloadq256(From{from}, (Numbers)chosen);
   }
 #endif
 }
