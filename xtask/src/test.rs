@@ -126,11 +126,9 @@ const CLANG: [&str; 2] = ["clang++-16", "clang++"];
 
 impl Tools {
     fn find(scope: Scope) -> Result<Tools> {
-        if scope == Scope::Quick {
-            return Ok(Tools { cuda: None, clang: None });
-        }
         let clang = CLANG.into_iter().find(|name| is_there(name));
-        Ok(Tools { cuda: cuda_toolkit::wanted()?, clang })
+        let cuda = if scope == Scope::Quick { None } else { cuda_toolkit::wanted()? };
+        Ok(Tools { cuda, clang })
     }
     /// What results depend on besides the files of the workspace.
     fn describe(&self) -> String {

@@ -143,8 +143,9 @@ impl Built {
         let sets = if targets().cpu { instruction_sets(case) } else { Vec::new() };
         let cu = subject.cu.as_ref().filter(|cu| !is_quick() || is_quick_on_devices(case, &subject.stem, cu));
         let usual = sets.iter().map(|&isa| (isa, (compiler(), effort(case, &subject.cpp, isa))));
-        let by_clang =
-            clang().into_iter().flat_map(|clang| sets.iter().map(move |&isa| (isa, (clang, clangs_effort()))));
+        // An edit has Clang's device code, which others have compiled and called.
+        let clang = clang().filter(|_| !is_quick());
+        let by_clang = clang.into_iter().flat_map(|clang| sets.iter().map(move |&isa| (isa, (clang, clangs_effort()))));
         let code = usual.chain(by_clang).map(|(isa, how)| Code::new(subject, isa, how));
         let code = code.collect::<Result<_, String>>()?;
         if calls::are_listed() {
