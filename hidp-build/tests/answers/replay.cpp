@@ -14,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -160,6 +161,8 @@ class Reader {
 
 struct Entry {
   std::vector<std::pair<std::string, hidp_entry>> plans;
+  // Values of what is chosen per call. It gets a call's value as one more dimension.
+  std::vector<std::vector<int64_t>> settings;
   std::vector<std::vector<int64_t>> sites;
 };
 
@@ -177,6 +180,10 @@ std::map<std::string, Entry> table(const char *path, void *library) {
       void *const found = dlsym(library, symbol.c_str());
       if (!found) fail("there is no symbol " + symbol);
       entry->plans.emplace_back(name, reinterpret_cast<hidp_entry>(found));
+    } else if (entry && word == "setting") {
+      const std::vector<int64_t> values(std::istream_iterator<int64_t>(words), {});
+      if (values.empty()) fail("a damaged table: " + line);
+      entry->settings.push_back(values);
     } else if (std::vector<int64_t> site(3); entry && word == "site" && words >> site[0] >> site[1] >> site[2]) {
       entry->sites.push_back(site);
     } else {
@@ -271,7 +278,11 @@ std::string made(const Call &call, const Entry &entry, hidp_entry function, hidp
   hidp_call made{};
   made.context = context;
   made.params = params.data();
-  made.dims = call.dims.data();
+  // Other values for other sizes.
+  const uint64_t number = std::accumulate(call.dims.begin(), call.dims.end(), uint64_t{0});
+  std::vector<int64_t> dims = call.dims;
+  for (const std::vector<int64_t> &values : entry.settings) dims.push_back(values[number % values.size()]);
+  made.dims = dims.data();
   const int32_t result = function(&made);
   for (const Block &block : blocks) {
     if (!block.is_intact()) return "wrote outside an argument";

@@ -276,6 +276,10 @@ impl Subject {
         let mut lines = Vec::new();
         for entry in &self.entries {
             lines.push(format!("entry {}::{}", self.stem, self.func(entry).name));
+            for setting in self.program.settings_of(entry.after) {
+                let values: Vec<String> = setting.values.iter().map(i64::to_string).collect();
+                lines.push(format!("setting {}", values.join(" ")));
+            }
             for unit in self.units(entry, imp::UnitTarget::Cpu) {
                 lines.push(format!("plan {} {}_base", unit.plan, name::host(&entry.code, unit)));
             }
