@@ -74,7 +74,7 @@ fn flags(effort: Effort) -> Vec<&'static str> {
         .collect()
 }
 
-/// Who compiles device code. Without optimisation Clang takes half as long as GCC, with it twice.
+/// Who compiles device code. Without optimisation Clang takes two thirds of the time that GCC takes, with it twice as much.
 fn compiler(effort: Effort) -> &'static Compiler {
     match effort {
         Effort::Some => made::compiler(),
