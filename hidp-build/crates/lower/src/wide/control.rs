@@ -2,6 +2,7 @@
 
 use std::{mem, ptr};
 
+use super::super::defect::IN_LANES;
 use super::super::{Lowerer, make};
 use super::any;
 use hidp_ir::imp::{ExprKind, SetLanes, Stmt, VarId, Wide, WideKind};
@@ -191,7 +192,7 @@ impl Lowerer<'_> {
     /// First what is the same in all lanes that are there. The rest one after the other, since a comparison under a mask is one instruction.
     fn varying_test(&mut self, cond: &par::Expr, live: VarId) {
         let mut tests = tests_of(cond);
-        let Some(wide) = &self.wide else { return };
+        let Some(wide) = &self.wide else { return self.defect(IN_LANES) };
         let counted = counted(&wide.classes, &tests, &self.counters());
         tests.retain(|test| !counted.iter().any(|counted| ptr::eq(*counted, *test)));
         for test in counted {
