@@ -75,7 +75,7 @@ impl Ranges<'_> {
                 self.learn(right, holds);
             }
             ExprKind::Binary { op, left, right, .. } if op.is_comparison() => {
-                let op = if holds { *op } else { negated(*op) };
+                let op = if holds { *op } else { op.negated() };
                 self.narrow(left, op, right);
                 self.narrow(right, op.mirrored(), left);
             }
@@ -170,28 +170,6 @@ impl Ranges<'_> {
             | ExprKind::Field(..)
             | ExprKind::Struct(..) => None,
         }
-    }
-}
-
-/// The comparison that holds where this one does not.
-const fn negated(op: BinOp) -> BinOp {
-    match op {
-        BinOp::Lt => BinOp::Ge,
-        BinOp::Le => BinOp::Gt,
-        BinOp::Gt => BinOp::Le,
-        BinOp::Ge => BinOp::Lt,
-        BinOp::Eq => BinOp::Ne,
-        BinOp::Ne => BinOp::Eq,
-        BinOp::Add
-        | BinOp::Sub
-        | BinOp::Mul
-        | BinOp::Div
-        | BinOp::Rem
-        | BinOp::And
-        | BinOp::Or
-        | BinOp::Xor
-        | BinOp::Shl
-        | BinOp::Shr => op,
     }
 }
 

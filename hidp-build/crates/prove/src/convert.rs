@@ -317,16 +317,8 @@ impl Context<'_> {
     }
 
     fn assume_comparison(&mut self, op: BinOp, a: &Lin, b: &Lin, truth: bool) -> bool {
-        let negate = |op| match op {
-            BinOp::Lt => BinOp::Ge,
-            BinOp::Le => BinOp::Gt,
-            BinOp::Gt => BinOp::Le,
-            BinOp::Ge => BinOp::Lt,
-            BinOp::Eq => BinOp::Ne,
-            _ => BinOp::Eq,
-        };
         let less = |a: &Lin, b: &Lin| b.sub(a).and_then(|lin| lin.offset(-1));
-        match if truth { op } else { negate(op) } {
+        match if truth { op } else { op.negated() } {
             BinOp::Lt => self.fact_opt(less(a, b)),
             BinOp::Le => self.fact_opt(b.sub(a)),
             BinOp::Gt => self.fact_opt(less(b, a)),

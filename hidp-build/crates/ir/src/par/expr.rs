@@ -131,6 +131,27 @@ impl BinOp {
     pub const fn is_comparison(self) -> bool {
         matches!(self, BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne)
     }
+    /// The comparison that holds where this one does not; any other operator as it is.
+    pub const fn negated(self) -> BinOp {
+        match self {
+            BinOp::Lt => BinOp::Ge,
+            BinOp::Le => BinOp::Gt,
+            BinOp::Gt => BinOp::Le,
+            BinOp::Ge => BinOp::Lt,
+            BinOp::Eq => BinOp::Ne,
+            BinOp::Ne => BinOp::Eq,
+            BinOp::Add
+            | BinOp::Sub
+            | BinOp::Mul
+            | BinOp::Div
+            | BinOp::Rem
+            | BinOp::And
+            | BinOp::Or
+            | BinOp::Xor
+            | BinOp::Shl
+            | BinOp::Shr => self,
+        }
+    }
     /// The comparison with its operands exchanged; any other operator as it is.
     pub const fn mirrored(self) -> BinOp {
         match self {
