@@ -5,6 +5,7 @@
 mod differences;
 mod folds;
 mod intervals;
+mod models;
 mod programs;
 mod ways;
 

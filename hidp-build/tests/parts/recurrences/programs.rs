@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn program() -> Program {
+pub(super) fn program() -> Program {
     compiled(include_str!("../../cases/run/recurrences_programs.hdp"))
 }
 
@@ -12,10 +12,14 @@ fn called(program: &Program, name: &str, args: Vec<Arg>) -> Vec<Arg> {
     interp::run(program, id, args).unwrap_or_else(|error| panic!("{name}: {error}")).args
 }
 
-/// A value that plain recursion finds, for one pair of indices.
-type Of<'a, V> = &'a dyn Fn(&Memo<'_, (i64, i64), V>, (i64, i64)) -> V;
+fn floats(shape: Vec<i64>, values: &[f32]) -> Arg {
+    array(shape, Data::F32(values.to_vec()))
+}
 
-fn of<V: Clone>(cell: Of<'_, V>, at: (i64, i64)) -> V {
+/// A value that plain recursion finds, for one pair of indices.
+pub(super) type Of<'a, V> = &'a dyn Fn(&Memo<'_, (i64, i64), V>, (i64, i64)) -> V;
+
+pub(super) fn of<V: Clone>(cell: Of<'_, V>, at: (i64, i64)) -> V {
     Memo::new(cell).at(at)
 }
 
@@ -33,6 +37,18 @@ fn intervals() {
         let found = call(&program, "cheapest_product", vec![ints(vec![n + 1], &side), Arg::Output]).expect("no fault");
         let expected = if n > 0 { of(chain, (0, n - 1)) } else { 0 };
         assert_eq!(found, Arg::Scalar(Value::I64(expected)), "{side:?}");
+
+        let s = numbers.list(n, 0, 4);
+        let folded: Of<'_, i64> = &|memo, (i, j)| {
+            if j <= i {
+                return 0;
+            }
+            let inner = if j > i + 1 { memo.at((i + 1, j - 1)) } else { 0 };
+            let ends = inner + i64::from(s[i as usize] + s[j as usize] == 3);
+            (i..j).map(|k| memo.at((i, k)) + memo.at((k + 1, j))).fold(ends, i64::max)
+        };
+        let found = call(&program, "fold_rna", vec![letters(&s), no_ints(n, n)]).expect("no fault");
+        assert_eq!(table(found), cells(n, n).map(|at| of(folded, at)).collect::<Vec<_>>(), "{s:?}");
 
         let w = numbers.list(n, 0, 6);
         let tree: Of<'_, i64> = &|memo, (i, j)| {
@@ -157,71 +173,20 @@ fn warps_in_a_band() {
         reached += usize::from(expected.is_finite());
         let args = vec![doubles(vec![n], &x), doubles(vec![m], &y), Value::I64(band).into(), Arg::Output];
         assert_eq!(call(&program, "warp", args), Ok(Arg::Scalar(Value::F64(expected))), "{x:?} {y:?} {band}");
+
+        let [a, c] = [&x, &y].map(|values| values.iter().map(|v| *v as f32).collect::<Vec<_>>());
+        let bent: Of<'_, f32> = &|memo, (i, j)| match (i, j) {
+            (0, 0) => 0.0,
+            (0, _) | (_, 0) => f32::INFINITY,
+            _ => {
+                let before = memo.at((i - 1, j - 1)).min(memo.at((i - 1, j)).min(memo.at((i, j - 1))));
+                (a[i as usize - 1] - c[j as usize - 1]).abs() + before
+            }
+        };
+        let args = vec![floats(vec![n], &a), floats(vec![m], &c), Arg::Output];
+        assert_eq!(call(&program, "bend", args), Ok(Arg::Scalar(Value::F32(of(bent, (n, m))))), "{x:?} {y:?}");
     }
     assert!((10..30).contains(&reached), "{reached} ends within the band");
-}
-
-/// A hidden Markov model of quarters, so that sums and products are exact, and letters.
-struct Model {
-    states: i64,
-    step: Vec<f64>,
-    emit: Vec<f64>,
-    letters: Vec<i64>,
-}
-
-impl Model {
-    fn new(numbers: &mut Numbers, states: i64, steps: i64) -> Model {
-        let mut quarters = |count| numbers.list(count, 0, 5).into_iter().map(|v| v as f64 / 4.0).collect();
-        let (step, emit) = (quarters(states * states), quarters(states * 3));
-        Model { states, step, emit, letters: numbers.list(steps, 0, 3) }
-    }
-    fn step(&self, from: i64, to: i64) -> f64 {
-        self.step[(from * self.states + to) as usize]
-    }
-    fn emit(&self, state: i64, at: i64) -> f64 {
-        self.emit[(3 * state + self.letters[at as usize]) as usize]
-    }
-    fn args(&self) -> Vec<Arg> {
-        let s = self.states;
-        vec![doubles(vec![s, s], &self.step), doubles(vec![s, 3], &self.emit), letters(&self.letters)]
-    }
-}
-
-#[test]
-fn hidden_markov_models() {
-    let program = program();
-    let mut numbers = Numbers(26);
-    for (states, steps) in [(1, 0), (1, 3), (4, 1), (3, 6)].into_iter().cycle().take(40) {
-        let model = Model::new(&mut numbers, states, steps);
-        let start = |q: i64| if q == 0 { 1.0 } else { 0.0 };
-        let before: Of<'_, f64> = &|memo, (u, q)| match u {
-            0 => start(q),
-            _ => (0..states).map(|p| memo.at((u - 1, p)) * model.step(p, q)).sum::<f64>() * model.emit(q, u - 1),
-        };
-        let after: Of<'_, f64> = &|memo, (u, q)| match u {
-            _ if u == steps => 1.0,
-            _ => (0..states).map(|p| model.step(q, p) * model.emit(p, u) * memo.at((u + 1, p))).sum(),
-        };
-        let shape = vec![steps + 1, states];
-        let expected: Vec<f64> = cells(steps + 1, states).map(|at| of(before, at) * of(after, at)).collect();
-        let zeros = doubles(shape.clone(), &vec![0.0; expected.len()]);
-        let args = [model.args(), vec![zeros]].concat();
-        assert_eq!(call(&program, "posterior", args), Ok(doubles(shape, &expected)));
-
-        // The likeliest way to each state, the first of equal ones.
-        let viterbi: Of<'_, (f64, Vec<i64>)> = &|memo, (u, q)| {
-            if u == 0 {
-                return (start(q), vec![q]);
-            }
-            let ways = (0..states).map(|p| (memo.at((u - 1, p)).0 * model.step(p, q), p));
-            let (best, p) = ways.reduce(|a, b| if b.0 > a.0 { b } else { a }).expect("a state");
-            (best * model.emit(q, u - 1), [memo.at((u - 1, p)).1, vec![q]].concat())
-        };
-        let ends = (0..states).map(|q| of(viterbi, (steps, q)));
-        let (_, path) = ends.reduce(|a, b| if b.0 > a.0 { b } else { a }).expect("a state");
-        let args = [model.args(), vec![ints(vec![steps + 1], &vec![0; path.len()])]].concat();
-        assert_eq!(call(&program, "likeliest", args).map(table), Ok(path));
-    }
 }
 
 #[test]
@@ -277,7 +242,6 @@ fn sequences_and_filters() {
             call(&program, "sequence", vec![unsigned(vec![n], c.clone()), unsigned(vec![n], vec![0; n as usize])]);
         assert_eq!(found, Ok(unsigned(vec![n], (0..n).map(|n| memo.at(n)).collect())), "{c:?}");
     }
-    let floats = |shape: Vec<i64>, values: &[f32]| array(shape, Data::F32(values.to_vec()));
     for (rows, n) in [(0, 3), (2, 0), (2, 1), (3, 2), (2, 6)] {
         let mut whole = |count: i64| -> Vec<f32> { numbers.list(count, -3, 4).into_iter().map(|v| v as f32).collect() };
         let (x, a, b) = (whole(rows * n), whole(rows), whole(rows));
