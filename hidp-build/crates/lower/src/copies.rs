@@ -4,6 +4,7 @@
 
 use super::build::{ArrayBinding, Role};
 use super::map::{Shared, turns};
+use super::space::Range;
 use super::{Binding, Lowerer, make};
 use hidp_ir::imp::{Expr, ExprKind, LoopKind, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, BinOp, FaultKind, FoldOp, Map, StmtKind, visit};
@@ -145,21 +146,47 @@ impl Lowerer<'_> {
         }
     }
 
-    /// How a loop over iterations runs that are nothing but updates of copies: several are written out, so that an update finds the elements of
-    /// the next ones loaded.
-    pub(super) fn turns_of_updates(&self, map: &Map) -> LoopKind {
+    /// Iterations in order. Where they are nothing but updates of copies that stay in a first-level cache, several are written out, so that an
+    /// update finds the elements of the next ones loaded. Where copies are larger, that only takes time.
+    pub(super) fn iterations_in_order(&mut self, map: &Map, range: &Range, (low, high): (Expr, Expr)) {
+        let run = |this: &mut Self, (low, high): (&Expr, &Expr), kind| {
+            this.range_loop(range, low.clone(), high.clone(), kind, &mut |this| this.iteration(map, &[]));
+        };
+        let elements = self.elements_of_copies(map).filter(|_| map.directives.unroll.is_none());
+        let Some(elements) = elements else { return run(self, (&low, &high), turns(map)) };
+        let written_out = LoopKind::Unroll(self.model.copied_turns);
+        let most = self.model.near_copies;
+        match make::as_int(&elements) {
+            Some(count) if count > most.into() => run(self, (&low, &high), LoopKind::Seq),
+            Some(_) => run(self, (&low, &high), written_out),
+            None => {
+                let (low, high) = (self.body.fix("low", low), self.body.fix("high", high));
+                let near = make::binary(BinOp::Le, elements, make::long(most.into()));
+                self.branch(
+                    near,
+                    |this| run(this, (&low, &high), written_out),
+                    |this| run(this, (&low, &high), LoopKind::Seq),
+                );
+            }
+        }
+    }
+
+    /// Elements of a thread's copies, if the iterations of this map do nothing but update them.
+    fn elements_of_copies(&self, map: &Map) -> Option<Expr> {
         let (mut updates, mut others) = (false, false);
         visit::walk_stmts(&map.body, |stmt| {
             updates |= matches!(stmt.kind, StmtKind::Atomic { .. });
             others |=
                 matches!(stmt.kind, StmtKind::Loop(_) | StmtKind::Map(_) | StmtKind::Scope(_) | StmtKind::Prim(_));
         });
-        match turns(map) {
-            LoopKind::Seq if updates && !others && !self.body.alone.is_empty() => {
-                LoopKind::Unroll(self.model.copied_turns)
-            }
-            asked => asked,
+        if !updates || others || self.body.alone.is_empty() {
+            return None;
         }
+        let arrays = self.copies.iter().filter_map(|copied| match self.body.bindings.get(&copied.array) {
+            Some(Binding::Array(array)) => Some(array.extents.iter().cloned().fold(make::long(1), make::mul)),
+            Some(Binding::Fixed(_) | Binding::Slot { .. } | Binding::Lane(_)) | None => None,
+        });
+        Some(arrays.fold(make::long(0), make::add))
     }
 
     fn put_together(&mut self, target: &Target, span: Span, workers: &Expr) {

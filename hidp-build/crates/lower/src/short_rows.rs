@@ -31,7 +31,7 @@ impl Lowerer<'_> {
         if let Some(tile) = self.update_tile(map) {
             return self.updates_in_tiles(map, range, (low, high), tile);
         }
-        self.range_loop(range, low, high, self.turns_of_updates(map), &mut |this| this.iteration(map, &[]));
+        self.iterations_in_order(map, range, (low, high));
     }
 
     /// One loop for each of these lengths, and one for all others.

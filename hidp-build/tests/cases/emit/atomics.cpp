@@ -7,20 +7,37 @@ namespace entry_k_7atomics_atomics {
 
     HIDP_KERNEL void rows_map0_k0([[maybe_unused]] hidp::Worker &worker, int32_t *__restrict count_copies_2, int64_t stride_3, int64_t B_4, [[maybe_unused]] int64_t N_6, const int32_t *__restrict key_8, float *__restrict low_10, int64_t begin_0, int64_t end_1) {
       int32_t *const __restrict own_5 = hidp::part_of(count_copies_2, worker.index * stride_3);
+      if (B_4 <= 8192L) {
 #pragma GCC unroll 8
-      for (int64_t i_7 = begin_0; i_7 < end_1; ++i_7) {
-        const int64_t index_9 = int64_t(key_8[i_7]);
-        if (!(uint64_t(index_9) < uint64_t(B_4))) {
-          worker.trap.raise(3, 3, index_9, B_4, 0L);
-          return;
+        for (int64_t i_7 = begin_0; i_7 < end_1; ++i_7) {
+          const int64_t index_9 = int64_t(key_8[i_7]);
+          if (!(uint64_t(index_9) < uint64_t(B_4))) {
+            worker.trap.raise(3, 3, index_9, B_4, 0L);
+            return;
+          }
+          own_5[index_9] = own_5[index_9] + 1;
+          const int64_t index_11 = int64_t(key_8[i_7]);
+          if (!(uint64_t(index_11) < uint64_t(B_4))) {
+            worker.trap.raise(4, 3, index_11, B_4, 0L);
+            return;
+          }
+          hidp::atomic_min<float>(&low_10[index_11], float(key_8[i_7]));
         }
-        own_5[index_9] = own_5[index_9] + 1;
-        const int64_t index_11 = int64_t(key_8[i_7]);
-        if (!(uint64_t(index_11) < uint64_t(B_4))) {
-          worker.trap.raise(4, 3, index_11, B_4, 0L);
-          return;
+      } else {
+        for (int64_t i_12 = begin_0; i_12 < end_1; ++i_12) {
+          const int64_t index_13 = int64_t(key_8[i_12]);
+          if (!(uint64_t(index_13) < uint64_t(B_4))) {
+            worker.trap.raise(3, 3, index_13, B_4, 0L);
+            return;
+          }
+          own_5[index_13] = own_5[index_13] + 1;
+          const int64_t index_14 = int64_t(key_8[i_12]);
+          if (!(uint64_t(index_14) < uint64_t(B_4))) {
+            worker.trap.raise(4, 3, index_14, B_4, 0L);
+            return;
+          }
+          hidp::atomic_min<float>(&low_10[index_14], float(key_8[i_12]));
         }
-        hidp::atomic_min<float>(&low_10[index_11], float(key_8[i_7]));
       }
     }
 
@@ -62,65 +79,6 @@ namespace entry_k_7atomics_atomics {
     }
 
     HIDP_KERNEL void rows_map4_k4([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t B_2, bool large_3, int32_t *__restrict last_4, const int32_t *__restrict local_9, int64_t begin_0, int64_t end_1) {
-      if (large_3) {
-        int64_t head_5 = 0L;
-        hidp::elements_to_line(worker, last_4 + begin_0, &head_5);
-        const int64_t start_6 = hidp::min<int64_t>(begin_0 + head_5, end_1);
-        const int64_t stop_7 = start_6 + (hidp::div<int64_t>(end_1 - start_6, 16L) * 16L);
-#pragma omp simd
-        for (int64_t i0_8 = begin_0; i0_8 < start_6; ++i0_8) {
-          last_4[i0_8] = local_9[i0_8];
-        }
-        for (int64_t line_10 = start_6; line_10 < stop_7; line_10 += 16L) {
-          [[maybe_unused]] alignas(64) int32_t line_11[16];
-#pragma omp simd
-          for (int64_t lane_12 = 0L; lane_12 < 16L; ++lane_12) {
-            const int64_t at_13 = line_10 + lane_12;
-            line_11[lane_12] = local_9[at_13];
-          }
-          hidp::stream_out(worker, &last_4[line_10], line_11, 16L);
-        }
-#pragma omp simd
-        for (int64_t i0_14 = stop_7; i0_14 < end_1; ++i0_14) {
-          last_4[i0_14] = local_9[i0_14];
-        }
-      } else {
-#pragma omp simd
-        for (int64_t i0_15 = begin_0; i0_15 < end_1; ++i0_15) {
-          last_4[i0_15] = local_9[i0_15];
-        }
-      }
-    }
-
-    HIDP_KERNEL void serial_map0_k0([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t N_2, int32_t *__restrict count_4, int64_t B_5, const int32_t *__restrict key_6, float *__restrict low_8, int64_t begin_0, int64_t end_1) {
-      for (int64_t i_3 = begin_0; i_3 < end_1; ++i_3) {
-        const int64_t index_7 = int64_t(key_6[i_3]);
-        if (!(uint64_t(index_7) < uint64_t(B_5))) {
-          worker.trap.raise(3, 3, index_7, B_5, 0L);
-          return;
-        }
-        count_4[index_7] = count_4[index_7] + 1;
-        const int64_t index_9 = int64_t(key_6[i_3]);
-        if (!(uint64_t(index_9) < uint64_t(B_5))) {
-          worker.trap.raise(4, 3, index_9, B_5, 0L);
-          return;
-        }
-        low_8[index_9] = hidp::min<float>(low_8[index_9], float(key_6[i_3]));
-      }
-    }
-
-    HIDP_KERNEL void serial_map1_k1([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t N_2, int32_t *__restrict local_4, int64_t B_5, const int32_t *__restrict key_6, int64_t begin_0, int64_t end_1) {
-      for (int64_t i_3 = begin_0; i_3 < end_1; ++i_3) {
-        const int64_t index_7 = int64_t(key_6[i_3]);
-        if (!(uint64_t(index_7) < uint64_t(B_5))) {
-          worker.trap.raise(5, 3, index_7, B_5, 0L);
-          return;
-        }
-        hidp::store_relaxed(&local_4[index_7], int32_t(i_3));
-      }
-    }
-
-    HIDP_KERNEL void serial_map2_k2([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t B_2, bool large_3, int32_t *__restrict last_4, const int32_t *__restrict local_9, int64_t begin_0, int64_t end_1) {
       if (large_3) {
         int64_t head_5 = 0L;
         hidp::elements_to_line(worker, last_4 + begin_0, &head_5);
@@ -223,60 +181,6 @@ next_0:;
     {
       const bool ok = hidp::launch_static(host, B_5, 64, work_16, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
         rows_map4_k4(worker, B_5, large_17, last_3, local_6, begin, end);
-      });
-      if (!ok) return host.finish();
-    }
-    return host.finish();
-  }
-
-  // plan serial | nest | i seq | nest | i seq | nest | i0 lanes | place last stream
-  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_7atomics_atomics_serial)(hidp_call *call) {
-    hidp::Host host(call);
-    const int32_t *const key_0 = host.param<int32_t>(0);
-    int32_t *const count_1 = host.param<int32_t>(1);
-    float *const low_2 = host.param<float>(2);
-    int32_t *const last_3 = host.param<int32_t>(3);
-    const int64_t N_4 = host.dim(0);
-    const int64_t B_5 = host.dim(1);
-    if (!(1L <= hidp::div<int64_t>(288230376151711744L, hidp::max<int64_t>(B_5, 1L)))) {
-      host.trap.raise(0, 1, B_5);
-      return host.finish();
-    }
-    int32_t *const local_6 = host.alloc<int32_t>(B_5, true, 1);
-    if (HIDP_UNLIKELY(local_6 == nullptr)) return host.finish();
-    int32_t s_7 = 0;
-    s_7 = 0;
-    for (;;) {
-      {
-        if (!(s_7 < 3)) {
-          break;
-        }
-        if (s_7 == 1) {
-          goto next_0;
-        }
-        [[maybe_unused]] const int64_t work_8 = (N_4 + N_4) + N_4;
-        {
-          const bool ok = hidp::launch_serial(host, N_4, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
-            serial_map0_k0(worker, N_4, count_1, B_5, key_0, low_2, begin, end);
-          });
-          if (!ok) return host.finish();
-        }
-      }
-next_0:;
-      s_7 = s_7 + 1;
-    }
-    [[maybe_unused]] const int64_t work_9 = N_4 + N_4;
-    {
-      const bool ok = hidp::launch_serial(host, N_4, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
-        serial_map1_k1(worker, N_4, local_6, B_5, key_0, begin, end);
-      });
-      if (!ok) return host.finish();
-    }
-    [[maybe_unused]] const int64_t work_10 = B_5 + B_5;
-    const bool large_11 = (B_5 * 4L) >= 33554432L;
-    {
-      const bool ok = hidp::launch_serial(host, B_5, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
-        serial_map2_k2(worker, B_5, large_11, last_3, local_6, begin, end);
       });
       if (!ok) return host.finish();
     }

@@ -79,6 +79,8 @@ pub struct Model {
     pub update_tile: u32,
     /// Unroll factor of updates of such copies.
     pub copied_turns: u32,
+    /// Maximum number of elements of copies whose updates are unrolled.
+    pub near_copies: u32,
     /// Element operations of a primitive per element.
     pub primitive_element: u32,
     /// Minimum number of neighbours for tiles of lanes rather than rows.
@@ -271,6 +273,7 @@ impl Model {
             update_operations: int("work", "update_operations")?,
             update_tile: int("work", "update_tile")?,
             copied_turns: int("work", "copied_turns")?,
+            near_copies: int("work", "near_copies")?,
             primitive_element: int("work", "primitive_element")?,
             fewest_lanes: int("work", "fewest_lanes")?,
             few_rows: int("work", "few_rows")?,
