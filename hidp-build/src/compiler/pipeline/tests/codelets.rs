@@ -273,6 +273,16 @@ fn calls_that_a_codelet_is_not_for_take_no_steps() {
     assert_eq!(found(&wrong), [Code::Disagreeing]);
 }
 
+/// One size may be large where another one is not, as a condition asks.
+#[test]
+fn conditions_on_several_sizes_are_met() {
+    let last = r#"
+        function last input int x[N], y[M]; output int s; { s = N > 0 && M > 0 ? x[N - 1] + y[M - 1] : 0; }
+        codelet last "of long" when (N >= 4096 && M > 2) { s = x[N - 1] + y[M - 1]; }"#;
+    assert_eq!(found(last), []);
+    assert_eq!(found(&last.replacen("{ s = x[N - 1]", "{ s = x[N - 2]", 1)), [Code::Disagreeing]);
+}
+
 /// A codelet may rely on what its tunables have in common: 4 is none of them.
 #[test]
 fn values_of_tunables_are_their_own() {

@@ -54,11 +54,11 @@ pub(super) fn sizes(function: &Func, codelet: &Codelet, values: &[i64]) -> Vec<V
         // Each dimension has another one of the numbers.
         let mixed =
             (0..dims).map(|dim| if dim == at % dims { size } else { wanted[(at + 2 * dim + 3) % wanted.len()] });
-        // Only one is this, the others are few.
+        // Only one is this, the others are few. Arrays with too many elements are refused where they are filled.
         let long = (0..dims).map(|dim| if dim == at % dims { size } else { 3 });
-        for sizes in [alike, mixed.collect(), long.collect()] {
+        for (sizes, most) in [(alike, ELEMENTS), (mixed.collect(), ELEMENTS), (long.collect(), i64::MAX)] {
             let elements = sizes.iter().try_fold(1_i64, |all, size| all.checked_mul((*size).max(1)));
-            if elements.is_some_and(|all| all <= ELEMENTS) && !found.contains(&sizes) {
+            if elements.is_some_and(|all| all <= most) && !found.contains(&sizes) {
                 found.push(sizes);
             }
         }
