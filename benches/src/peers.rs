@@ -1,6 +1,7 @@
-//! The hand-written C++ of `peers/peers.cpp`, behind safe functions.
+//! The hand-written C++ of `peers/peers.cpp`, behind safe functions, and what is longer in Rust.
 
 pub mod codelets;
+pub mod fft;
 pub mod first;
 pub mod lanes;
 pub mod papers;

@@ -48,6 +48,9 @@ fn cholesky() -> Case {
     case("cholesky 1000", (n * n * n) as f64 / 3.0, 1e-10, contenders, move || a.borrow().to_vec())
 }
 
+/// Transforms an array with the help of another one; the last arrays are twiddles.
+type Transform = fn([&mut [f64]; 2], [&mut [f64]; 2], [&[f64]; 2]);
+
 fn fft() -> Case {
     let bits = 20;
     let n = 1usize << bits;
@@ -66,17 +69,19 @@ fn fft() -> Case {
             first::fft(&cx, &wr[..], &wi[..], bits, &mut re[..], &mut im[..]).expect("it runs");
         }
     };
-    let peer = {
-        let (re, im) = (re.clone(), im.clone());
+    let by = |transform: Transform| {
+        let (start, re, im, wr, wi) = (start.clone(), re.clone(), im.clone(), wr.clone(), wi.clone());
         let (mut sr, mut si) = (Buffer::from_fn(n, |_| 0f64), Buffer::from_fn(n, |_| 0f64));
         move || {
             let (mut re, mut im) = (re.borrow_mut(), im.borrow_mut());
             re.copy_from_slice(&start);
             im.fill(0.0);
-            peers::fft([&mut re, &mut im], [&mut sr, &mut si], [&wr, &wi]);
+            transform([&mut re, &mut im], [&mut sr, &mut si], [&wr, &wi]);
         }
     };
-    let contenders = vec![Contender::new("HiDP", hidp), Contender::new("OpenMP", peer)];
+    let peers = [("OpenMP", by(peers::fft)), ("rayon", by(crate::peers::fft::fft))];
+    let mut contenders = vec![Contender::new("HiDP", hidp)];
+    contenders.extend(peers.map(|(name, run)| Contender::new(name, run)));
     let found = move || [&re.borrow()[..], &im.borrow()[..]].concat();
     case("fft 2^20", f64::from(bits) * n as f64 / 2.0, 1e-12, contenders, found)
 }
