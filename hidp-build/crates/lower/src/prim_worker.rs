@@ -108,8 +108,15 @@ impl Lowerer<'_> {
         n: &Expr,
         descending: Expr,
     ) {
-        let pairs =
-            [(Some(&operands.input), Some(out)), (operands.values.as_ref().map(|v| &v.0), self.values_out(operands))];
+        let input = &operands.input;
+        if operands.values.is_none() && [input, out].iter().all(|view| self.shares(view.base, call.access)) {
+            let (from, to) = (self.address(input, low, false), self.address(out, low, true));
+            let args = vec![from, to, PrimArg::Value(n.clone()), PrimArg::Value(descending)];
+            let symbol = Symbol { function: "worker_sort_shared", header: "shared_sort" };
+            let memory = self.memory_site(call.span);
+            return self.call_library(Some(symbol), Vec::new(), args, vec![memory]);
+        }
+        let pairs = [(Some(input), Some(out)), (operands.values.as_ref().map(|v| &v.0), self.values_out(operands))];
         let mut args = Vec::new();
         let mut copies = Vec::new();
         for (from, to) in pairs {
