@@ -7,27 +7,22 @@
 use hidp_ir::imp::visit::{child_blocks_mut, each_subexpr};
 use hidp_ir::imp::{Block, CopiedRow, Element, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind};
 use hidp_ir::par::BinOp;
+use hidp_plan::target::LoopRules;
 use hidp_syntax::index::Arena;
 use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::Scalar;
 
 use super::make;
 
-/// Compilers have instructions to gather larger elements.
-const NARROW: usize = 2;
-
-/// Stores closer than this to each other are not across the array.
-const APART: i64 = 16;
-
 /// Rewrites all such loops of a function.
-pub(super) fn in_registers(function: &mut Function) {
-    in_block(&mut function.body, &function.vars);
+pub(super) fn in_registers(function: &mut Function, rules: LoopRules) {
+    in_block(&mut function.body, &function.vars, rules);
 }
 
-fn in_block(block: &mut Block, vars: &Arena<VarId, Var>) {
+fn in_block(block: &mut Block, vars: &Arena<VarId, Var>, rules: LoopRules) {
     for stmt in &mut block.stmts {
         if let Stmt::Loop(node) = stmt {
-            if turns(node, vars) {
+            if turns(node, vars, rules) {
                 node.kind = LoopKind::Across;
                 if let Some(Stmt::Loop(inner)) = node.body.stmts.last_mut() {
                     inner.kind = LoopKind::Seq;
@@ -39,12 +34,12 @@ fn in_block(block: &mut Block, vars: &Arena<VarId, Var>) {
                 continue;
             }
         }
-        child_blocks_mut(stmt).into_iter().for_each(|child| in_block(child, vars));
+        child_blocks_mut(stmt).into_iter().for_each(|child| in_block(child, vars, rules));
     }
 }
 
 /// Whether it is such a loop.
-fn turns(node: &Loop, vars: &Arena<VarId, Var>) -> bool {
+fn turns(node: &Loop, vars: &Arena<VarId, Var>, rules: LoopRules) -> bool {
     let Some(CopiedRow { values, inner, target, source }) = CopiedRow::of(&node.body) else { return false };
     let mut lets = OrdMap::new();
     for stmt in values {
@@ -62,17 +57,17 @@ fn turns(node: &Loop, vars: &Arena<VarId, Var>) -> bool {
     };
     let changes =
         [&*source.index, &*target.index, &inner.lo, &inner.hi].into_iter().chain(lets.values().copied()).any(is_read);
-    let elem = narrow(target, vars);
+    let elem = small(target, vars, rules);
     let moves = |index: &Expr, var: VarId| Moves { var, lets: &lets }.of(index);
     is_plain(node)
         && is_plain(inner)
         && !changes
         && elem.is_some()
-        && elem == narrow(source, vars)
+        && elem == small(source, vars, rules)
         && moves(&source.index, inner.var) == Some(Move::By(1))
         && moves(&target.index, node.var) == Some(Move::By(1))
         && match moves(&target.index, inner.var) {
-            Some(Move::By(step)) => step >= APART,
+            Some(Move::By(step)) => step >= rules.apart.into(),
             Some(Move::Steadily) => true,
             None => false,
         }
@@ -87,10 +82,10 @@ fn is_plain(node: &Loop) -> bool {
     any_order && make::as_int(&node.step) == Some(1)
 }
 
-/// The type of an element of a buffer, if it is a narrow integer.
-fn narrow(element: &Element, vars: &Arena<VarId, Var>) -> Option<Scalar> {
+/// The type of an element of a buffer, if it is an integer that no instruction gathers.
+fn small(element: &Element, vars: &Arena<VarId, Var>, rules: LoopRules) -> Option<Scalar> {
     let VarKind::Buffer { elem, .. } = vars[element.base].kind else { return None };
-    elem.scalar().filter(|scalar| scalar.is_integer() && scalar.size() <= NARROW)
+    elem.scalar().filter(|scalar| scalar.is_integer() && scalar.size() <= rules.small as usize)
 }
 
 /// How an index moves when a variable grows by one.
@@ -178,7 +173,7 @@ mod tests {
         let rows = each(row, LoopKind::Seq, each(column, LoopKind::Seq, copy));
         for (kind, in_blocks) in [(LoopKind::Seq, true), (LoopKind::Simd { reductions: Vec::new() }, false)] {
             let mut block = Block { stmts: vec![each(lane, kind, rows.clone())] };
-            in_block(&mut block, &vars);
+            in_block(&mut block, &vars, hidp_plan::target::Model::cpu().loops);
             let [Stmt::Loop(outer)] = &block.stmts[..] else { panic!("a loop") };
             let [Stmt::Loop(inner)] = &outer.body.stmts[..] else { panic!("a loop in it") };
             assert_eq!(inner.kind == LoopKind::Across, in_blocks, "{:?}", outer.kind);

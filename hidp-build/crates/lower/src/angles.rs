@@ -15,28 +15,26 @@ use hidp_ir::imp::visit::{
 };
 use hidp_ir::imp::{Block, Expr, ExprKind, Function, Loop, LoopKind, NearFn, Stmt, Var, VarId, VarKind};
 use hidp_ir::par::{BinOp, FoldFn};
+use hidp_plan::target::LoopRules;
 use hidp_syntax::index::Arena;
 use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::{Scalar, Ty};
 
-/// Iterations that are computed before their angles are looked at: enough for what that costs not to count.
-const TURN: i64 = 256;
-
 /// Rewrites all such loops of a function.
-pub(super) fn small_first(function: &mut Function) {
-    in_block(&mut function.body, &mut function.vars);
+pub(super) fn small_first(function: &mut Function, rules: LoopRules) {
+    in_block(&mut function.body, &mut function.vars, rules);
 }
 
-fn in_block(block: &mut Block, vars: &mut Arena<VarId, Var>) {
+fn in_block(block: &mut Block, vars: &mut Arena<VarId, Var>, rules: LoopRules) {
     for mut stmt in mem::take(&mut block.stmts) {
         if let Stmt::Loop(node) = &stmt
             && gains(node)
             && may_be_computed_twice(&node.body)
         {
-            twice(node, vars, block);
+            twice(node, vars, block, rules.angles);
             continue;
         }
-        child_blocks_mut(&mut stmt).into_iter().for_each(|child| in_block(child, vars));
+        child_blocks_mut(&mut stmt).into_iter().for_each(|child| in_block(child, vars, rules));
         block.stmts.push(stmt);
     }
 }
@@ -127,16 +125,16 @@ fn is_read_safely(expr: &Expr, written: &OrdSet<VarId>, uncertain: &OrdSet<VarId
     safe
 }
 
-/// The loop in turns, or at once if it is short.
-fn twice(node: &Loop, vars: &mut Arena<VarId, Var>, block: &mut Block) {
+/// The loop in turns of so many iterations, or at once if it is short.
+fn twice(node: &Loop, vars: &mut Arena<VarId, Var>, block: &mut Block, turn: u32) {
     let length = make::as_int(&make::sub(node.hi.clone(), node.lo.clone()));
-    if length.is_some_and(|length| length <= TURN.into()) {
+    if length.is_some_and(|length| length <= turn.into()) {
         return one_turn(node.clone(), vars, block);
     }
     let long = |name: &str, vars: &mut Arena<VarId, Var>| vars.push(value(name, Ty::LONG));
     let (stop, first, past) = (long("stop", vars), long("first", vars), long("past", vars));
     let variable = |var| make::var(var, Ty::LONG);
-    let step = make::mul(node.step.clone(), make::long(TURN));
+    let step = make::mul(node.step.clone(), make::long(turn.into()));
     let end = make::min(make::add(variable(first), step.clone()), variable(stop));
     let mut body = Block { stmts: vec![Stmt::Let { var: past, init: Some(end) }] };
     one_turn(Loop { lo: variable(first), hi: variable(past), ..node.clone() }, vars, &mut body);

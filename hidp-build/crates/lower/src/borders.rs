@@ -16,32 +16,30 @@ use hidp_ir::imp::visit::{
 };
 use hidp_ir::imp::{Block, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind};
 use hidp_ir::par::BinOp;
+use hidp_plan::target::LoopRules;
 use hidp_syntax::index::Arena;
 use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Ty;
 
-/// With more borders the loop is left as it is.
-const MOST: usize = 4;
-
 /// Rewrites all such loops of a function.
-pub(super) fn apart(function: &mut Function) {
-    in_block(&mut function.body, &function.params, &mut function.vars);
+pub(super) fn apart(function: &mut Function, rules: LoopRules) {
+    in_block(&mut function.body, &function.params, &mut function.vars, rules);
 }
 
-fn in_block(block: &mut Block, params: &[VarId], vars: &mut Arena<VarId, Var>) {
+fn in_block(block: &mut Block, params: &[VarId], vars: &mut Arena<VarId, Var>, rules: LoopRules) {
     for mut stmt in mem::take(&mut block.stmts) {
         if let Stmt::Loop(node) = &stmt {
             let borders = Borders::of(node, params);
-            if (1..=MOST).contains(&borders.found.len()) {
-                split(node, &borders, vars, block);
+            if (1..=rules.borders as usize).contains(&borders.found.len()) {
+                split(node, &borders, vars, block, rules);
                 continue;
             }
-            if let Some(branch) = unswitch::choices(node, vars) {
+            if let Some(branch) = unswitch::choices(node, vars, rules) {
                 block.stmts.push(branch);
                 continue;
             }
         }
-        child_blocks_mut(&mut stmt).into_iter().for_each(|child| in_block(child, params, vars));
+        child_blocks_mut(&mut stmt).into_iter().for_each(|child| in_block(child, params, vars, rules));
         block.stmts.push(stmt);
     }
 }
@@ -239,7 +237,7 @@ fn touches_memory(block: &Block) -> bool {
 }
 
 /// Two rounds of the loop as it is, for the first and the last or for all of them, and the copy after the first.
-fn split(node: &Loop, borders: &Borders<'_>, vars: &mut Arena<VarId, Var>, block: &mut Block) {
+fn split(node: &Loop, borders: &Borders<'_>, vars: &mut Arena<VarId, Var>, block: &mut Block, rules: LoopRules) {
     let mut stmts = Vec::new();
     let mut let_long = |name: &str, init: Expr| {
         let var = vars.push(Var { name: name.to_owned(), kind: VarKind::Value(Ty::LONG) });
@@ -267,7 +265,7 @@ fn split(node: &Loop, borders: &Borders<'_>, vars: &mut Arena<VarId, Var>, block
     let mut between = Loop { lo: begin.clone(), hi: end.clone(), ..node.clone() };
     borders.decide(&mut between.body);
     let between = copy::of(between, vars);
-    let between = unswitch::choices(&between, vars).unwrap_or(Stmt::Loop(between));
+    let between = unswitch::choices(&between, vars, rules).unwrap_or(Stmt::Loop(between));
     let round = vars.push(Var { name: "round".to_owned(), kind: VarKind::Value(Ty::LONG) });
     let is_first = make::binary(BinOp::Eq, make::var(round, Ty::LONG), make::long(0));
     let border = Loop {

@@ -15,10 +15,6 @@ use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
-/// So many tiles are worth a copy of what the lanes of their column load, which takes about as long as half of one. Parts have fewer only
-/// where there would be none for some worker.
-const TILES_TO_COPY_FOR: u32 = 8;
-
 /// A tile: which iterations it holds.
 #[derive(Clone)]
 pub(super) struct Tile {
@@ -141,7 +137,7 @@ impl Lowerer<'_> {
         let schedule = match self.schedule(1, work) {
             // Each part of a column makes copies of its own of what lanes load.
             Schedule::Static { grain, threads, work, .. } if rows.is_some() => {
-                Schedule::Static { grain, least: TILES_TO_COPY_FOR, threads, work }
+                Schedule::Static { grain, least: self.model.part_tiles, threads, work }
             }
             other => other,
         };

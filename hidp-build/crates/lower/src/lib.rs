@@ -125,12 +125,12 @@ fn unit(
 ) -> Result<Unit, Vec<Defect>> {
     let mut unit = Lowerer::new(program, func, plan, model, sites).unit(UnitTarget::Cpu)?;
     for (_, kernel) in unit.kernels.iter_mut() {
-        across::in_registers(&mut kernel.function);
-        borders::apart(&mut kernel.function);
+        across::in_registers(&mut kernel.function, model.loops);
+        borders::apart(&mut kernel.function, model.loops);
         unswitch::apart(&mut kernel.function);
-        remainder::in_lanes(&mut kernel.function);
-        strips::of_quotients(&mut kernel.function);
-        angles::small_first(&mut kernel.function);
+        remainder::in_lanes(&mut kernel.function, model);
+        strips::of_quotients(&mut kernel.function, model.loops);
+        angles::small_first(&mut kernel.function, model.loops);
         kept::before_loops(&mut kernel.function);
     }
     Ok(unit)

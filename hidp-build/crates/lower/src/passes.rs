@@ -10,9 +10,6 @@ use hidp_plan::{self as plan, Stride};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
-/// So many tiles below each other pay for a copy of what the lanes of their column load, which each pass makes anew.
-const TILES_OF_A_PASS: i64 = 32;
-
 /// The tiles of rows that all columns take before any takes others.
 pub(super) struct Pass {
     /// Position among the ranges of the rows' iterator.
@@ -28,7 +25,10 @@ impl Lowerer<'_> {
         let tile = make::long(shape.row_tile.into());
         let total = self.body.fix("tiles", make::ceil_div(shape.ranges[rows].count.clone(), tile.clone()));
         let tile_bytes = make::max(make::mul(bytes, tile), make::long(1));
-        let some = make::max(make::div(make::long(self.model.pass.into()), tile_bytes), make::long(TILES_OF_A_PASS));
+        let some = make::max(
+            make::div(make::long(self.model.pass.into()), tile_bytes),
+            make::long(self.model.pass_tiles.into()),
+        );
         let all = make::max(total.clone(), make::long(1));
         let most = self.body.fix("pass", make::select(self.has_many_columns(shape), some, all));
         let turn = self.body.enter_loop("first");

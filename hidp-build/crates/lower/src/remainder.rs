@@ -10,28 +10,23 @@ use super::make;
 use hidp_ir::imp::visit::{child_blocks_mut, each_expr, each_stmt, each_subexpr, introduced, overwritten, stmt_exprs};
 use hidp_ir::imp::{Block, Element, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind};
 use hidp_ir::par::{BinOp, MathFn};
+use hidp_plan::target::Model;
 use hidp_syntax::index::Arena;
 use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::{Scalar, Ty};
 
-/// Bytes of a vector at most.
-const VECTOR: usize = 64;
-
-/// Elements of so many bytes leave more iterations than are run in no time, whatever they do.
-const NARROW: usize = 2;
-
 /// Rewrites all such loops of a function.
-pub(super) fn in_lanes(function: &mut Function) {
-    in_block(&mut function.body, &mut function.vars);
+pub(super) fn in_lanes(function: &mut Function, model: &Model) {
+    in_block(&mut function.body, &mut function.vars, model);
 }
 
-fn in_block(block: &mut Block, vars: &mut Arena<VarId, Var>) {
+fn in_block(block: &mut Block, vars: &mut Arena<VarId, Var>, model: &Model) {
     for stmt in mem::take(&mut block.stmts) {
-        let lanes = if let Stmt::Loop(node) = &stmt { lanes_again(node, vars) } else { None };
+        let lanes = if let Stmt::Loop(node) = &stmt { lanes_again(node, vars, model) } else { None };
         match (stmt, lanes) {
             (Stmt::Loop(node), Some(lanes)) => block.stmts.extend(rounds(node, lanes, vars)),
             (mut stmt, _) => {
-                child_blocks_mut(&mut stmt).into_iter().for_each(|child| in_block(child, vars));
+                child_blocks_mut(&mut stmt).into_iter().for_each(|child| in_block(child, vars, model));
                 block.stmts.push(stmt);
             }
         }
@@ -67,7 +62,7 @@ fn rounds(node: Loop, lanes: i64, vars: &mut Arena<VarId, Var>) -> Vec<Stmt> {
 }
 
 /// How many iterations a last vector has, of a loop whose iterations leave the same when they run again; none where that gains nothing.
-fn lanes_again(node: &Loop, vars: &Arena<VarId, Var>) -> Option<i64> {
+fn lanes_again(node: &Loop, vars: &Arena<VarId, Var>, model: &Model) -> Option<i64> {
     let in_lanes = matches!(&node.kind, LoopKind::Simd { reductions } if reductions.is_empty());
     if !in_lanes || make::as_int(&node.step) != Some(1) {
         return None;
@@ -82,13 +77,14 @@ fn lanes_again(node: &Loop, vars: &Arena<VarId, Var>) -> Option<i64> {
     });
     let sizes = stored.iter().map(|element| size(element, vars)).collect::<Option<Vec<usize>>>()?;
     let (smallest, largest) = (*sizes.iter().min()?, *sizes.iter().max()?);
-    let lanes = i64::try_from(if smallest <= NARROW { VECTOR } else { VECTOR / smallest }).ok()?;
+    let (vector, small) = (model.vector_bytes as usize, model.loops.small as usize);
+    let lanes = i64::try_from(if smallest <= small { vector } else { vector / smallest }).ok()?;
     let known = make::as_int(&node.lo).zip(make::as_int(&node.hi)).map(|(lo, hi)| hi - lo);
     if known.is_some_and(|turns| turns <= i128::from(lanes) || turns % i128::from(lanes) == 0) {
         return None;
     }
     let divides = divisions(&node.body)? > 0;
-    let gains = if smallest <= NARROW { largest <= NARROW && !divides } else { divides };
+    let gains = if smallest <= small { largest <= small && !divides } else { divides };
     // The same index may be another element later.
     let mut fixed = true;
     let bases: OrdSet<VarId> = stored.iter().map(|element| element.base).collect();

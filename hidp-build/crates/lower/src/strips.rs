@@ -13,35 +13,32 @@ use hidp_ir::imp::visit::{
 };
 use hidp_ir::imp::{Block, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind};
 use hidp_ir::par::{BinOp, FoldFn};
+use hidp_plan::target::LoopRules;
 use hidp_syntax::index::Arena;
 use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::Ty;
 
-/// Magnitude of a divisor below which strips leave lanes empty: iterations run one after the other where the loop has a flag that has it
-/// run again in order. Measured with a butterfly of doubles and AVX-512.
-const NARROW: i64 = 8;
-
 /// Rewrites all such loops of a function.
-pub(super) fn of_quotients(function: &mut Function) {
-    in_block(&mut function.body, &mut function.vars);
+pub(super) fn of_quotients(function: &mut Function, rules: LoopRules) {
+    in_block(&mut function.body, &mut function.vars, rules);
 }
 
-fn in_block(block: &mut Block, vars: &mut Arena<VarId, Var>) {
+fn in_block(block: &mut Block, vars: &mut Arena<VarId, Var>, rules: LoopRules) {
     for mut stmt in mem::take(&mut block.stmts) {
         // Loops in lanes hold no loops that look where they end, and what goes across an array is one copy.
         if !matches!(&stmt, Stmt::Loop(Loop { kind: LoopKind::Simd { .. } | LoopKind::Across, .. })) {
-            child_blocks_mut(&mut stmt).into_iter().for_each(|child| in_block(child, vars));
+            child_blocks_mut(&mut stmt).into_iter().for_each(|child| in_block(child, vars, rules));
         }
         match stmt {
-            Stmt::Loop(node) => in_loop(node, vars, &mut block.stmts),
+            Stmt::Loop(node) => in_loop(node, vars, &mut block.stmts, rules),
             _ => block.stmts.push(stmt),
         }
     }
 }
 
-fn in_loop(node: Loop, vars: &mut Arena<VarId, Var>, stmts: &mut Vec<Stmt>) {
+fn in_loop(node: Loop, vars: &mut Arena<VarId, Var>, stmts: &mut Vec<Stmt>, rules: LoopRules) {
     match divisor(&node) {
-        Some(divisor) => strips(node, divisor, vars, stmts),
+        Some(divisor) => strips((node, divisor), vars, stmts, rules),
         None => stmts.push(Stmt::Loop(node)),
     }
 }
@@ -139,8 +136,9 @@ fn divided(expr: &Expr, var: VarId, tested: &OrdMap<VarId, VarId>) -> Option<(Bi
     }
 }
 
-/// Strips from the loop's first iteration on. Above 0 each begins where the one before ends, at a multiple of the divisor.
-fn strips(node: Loop, divisor: VarId, vars: &mut Arena<VarId, Var>, stmts: &mut Vec<Stmt>) {
+/// Strips from the loop's first iteration on. Above 0 each begins where the one before ends, at a multiple of the divisor. Short ones leave
+/// lanes empty, so a loop whose flag has its iterations run again in order raises it at once.
+fn strips((node, divisor): (Loop, VarId), vars: &mut Arena<VarId, Var>, stmts: &mut Vec<Stmt>, rules: LoopRules) {
     let mut value = |name: &str| vars.push(Var { name: name.to_owned(), kind: VarKind::Value(Ty::LONG) });
     let long = |var| make::var(var, Ty::LONG);
     let (by, size, one, end) = (value("by"), value("size"), value("one"), value("end"));
@@ -161,9 +159,9 @@ fn strips(node: Loop, divisor: VarId, vars: &mut Arena<VarId, Var>, stmts: &mut 
     ]);
     let first = match flag(&node.kind) {
         Some(bad) => {
-            let is_narrow = || make::binary(BinOp::Lt, long(size), make::long(NARROW));
-            stmts.push(make::when(is_narrow(), vec![make::set(bad, make::long(1))]));
-            make::select(is_narrow(), long(end), node.lo)
+            let is_short = || make::binary(BinOp::Lt, long(size), make::long(rules.strip.into()));
+            stmts.push(make::when(is_short(), vec![make::set(bad, make::long(1))]));
+            make::select(is_short(), long(end), node.lo)
         }
         None => node.lo,
     };
@@ -179,7 +177,7 @@ fn strips(node: Loop, divisor: VarId, vars: &mut Arena<VarId, Var>, stmts: &mut 
         make::when(make::binary(BinOp::Ge, long(from), long(end)), vec![Stmt::Break]),
         set_first(stop, make::add(long(from), turns)),
     ];
-    in_loop(Loop { lo: long(from), hi: long(stop), body, ..node }, vars, &mut strip);
+    in_loop(Loop { lo: long(from), hi: long(stop), body, ..node }, vars, &mut strip, rules);
     // Strips of one or two iterations would wait for a division of their own.
     let next = vec![make::set(quotient, make::add(long(quotient), long(one))), make::set(below, long(from))];
     let anew = vec![make::set(quotient, divided()), make::set(below, multiple())];

@@ -12,6 +12,7 @@ use hidp_ir::imp::visit::{
 };
 use hidp_ir::imp::{Block, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId};
 use hidp_ir::par::BinOp;
+use hidp_plan::target::LoopRules;
 use hidp_syntax::index::Arena;
 use hidp_syntax::ordered::OrdSet;
 
@@ -47,14 +48,11 @@ fn between_loops(node: &Loop, vars: &mut Arena<VarId, Var>) -> Option<Stmt> {
     Some(Stmt::If { cond: cond.clone(), then: loops(of(then)), otherwise: loops(other) })
 }
 
-/// A loop with more conditions is left as it is.
-const MOST: usize = 4;
-
 /// A branch between a loop and a copy of it without the choices that are the same in all iterations, if there are some.
-pub(super) fn choices(node: &Loop, vars: &mut Arena<VarId, Var>) -> Option<Stmt> {
+pub(super) fn choices(node: &Loop, vars: &mut Arena<VarId, Var>, rules: LoopRules) -> Option<Stmt> {
     let in_lanes = matches!(&node.kind, LoopKind::Simd { reductions } if reductions.is_empty());
     let usual = if in_lanes { chosen(node) } else { Vec::new() };
-    if usual.len() > MOST {
+    if usual.len() > rules.choices as usize {
         return None;
     }
     let each = usual.iter().map(|(cond, value)| if *value { cond.clone() } else { make::not(cond.clone()) });

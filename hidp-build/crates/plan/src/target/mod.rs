@@ -111,6 +111,12 @@ pub struct Model {
     pub fold_accesses: u32,
     /// Bytes a private array may have to be kept on the stack.
     pub small_array: u32,
+    /// Tiles one below the other that a pass has at least.
+    pub pass_tiles: u32,
+    /// The same of a chunk that copies what the lanes of their column load.
+    pub part_tiles: u32,
+    /// How a loop is written.
+    pub loops: LoopRules,
     /// Operations on vector lanes that a thread does in a microsecond.
     pub operations: u32,
     /// How many of them an operation outside of vectors counts for.
@@ -127,6 +133,23 @@ pub struct Model {
     pub weights: Weights,
     /// What a tuner may vary.
     pub tunables: Vec<Tunable>,
+}
+
+/// How a loop is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopRules {
+    /// Smallest divisor of the loop's variable for which strips of one quotient run in lanes.
+    pub strip: u32,
+    /// Iterations that are computed before their angles are compared with what a short reduction covers.
+    pub angles: u32,
+    /// Maximum number of borders that are iterations of their own.
+    pub borders: u32,
+    /// Maximum number of conditions on what to load of which the usual values have a copy of the loop.
+    pub choices: u32,
+    /// Minimum distance of stores that are across an array, in elements.
+    pub apart: u32,
+    /// Maximum bytes of elements that no instruction gathers, and of which a vector holds more than iterations are left.
+    pub small: u32,
 }
 
 /// What compositions of codelets are weighed by: picoseconds of one thread.
@@ -291,6 +314,16 @@ impl Model {
             small_array: int("work", "small_array")?,
             operations: int("speed", "operations")?,
             scalar_operation: int("speed", "scalar")?,
+            pass_tiles: int("work", "pass_tiles")?,
+            part_tiles: int("work", "part_tiles")?,
+            loops: LoopRules {
+                strip: int("loops", "strip")?,
+                angles: int("loops", "angles")?,
+                borders: int("loops", "borders")?,
+                choices: int("loops", "choices")?,
+                apart: int("loops", "apart")?,
+                small: int("loops", "small")?,
+            },
             estimates: Estimates {
                 vector: int("estimate", "vector")?,
                 load: int("estimate", "load")?,
