@@ -28,7 +28,7 @@ use processor::Processor;
 use programs::Program;
 use summary::{Ended, Ran, Summary};
 
-/// Runs the kinds that the arguments ask for; fails if one of them does, or takes more than half as much again as its budget.
+/// Runs the kinds that the arguments ask for; fails if one of them does, or takes too much processor time.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
     if let ["aarch64", rest @ ..] = args {
         return compiler::run(Asking::Aarch64, rest);
