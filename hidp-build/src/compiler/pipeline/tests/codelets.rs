@@ -315,6 +315,19 @@ fn memory_is_no_disagreement() {
     assert_eq!(found(text), [Code::NotCompared]);
 }
 
+/// Pieces may be longer than all arrays that are compared, also where their length has no divisors.
+#[test]
+fn ends_of_long_pieces_are_reached() {
+    for q in [4096, 5003, 8191, 16_384, 1 << 20] {
+        let right = SUM.replacen("tunable long q = {256}", &format!("tunable long q = {{{q}}}"), 1);
+        assert_eq!(found(&right), [], "{q}");
+        let combined = "q)), part[t]); }\n  sum(part, s);";
+        let wrong = right.replacen(combined, "q)), part[t]); }\n  s = p > 0 ? part[0] : 0;", 1);
+        let code = if q < 5000 { Code::Disagreeing } else { Code::NotCompared };
+        assert_eq!(found(&wrong), [code], "{q}");
+    }
+}
+
 /// Every tunable has its first value in one comparison, and its last in another.
 #[test]
 fn each_tunable_has_its_ends() {

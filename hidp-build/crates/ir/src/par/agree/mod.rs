@@ -25,6 +25,8 @@ const STEPS: u64 = 200_000;
 const RUN: u64 = 40_000;
 /// Steps of all codelets of a build.
 pub const BUILD: u64 = 4_000_000;
+/// How a reason begins that a codelet is not compared with the values that its tunables have.
+const DIFFER: &str = "small values of its tunables differ, and its own";
 /// Bytes of the locals of one run: filling them takes no steps.
 const BYTES: u64 = 1 << 24;
 
@@ -136,8 +138,9 @@ impl Comparison<'_> {
             let mut tried = self.tried(&small);
             if values != small && !matches!(tried, Tried::Agrees) {
                 tried = match (self.tried(&values), tried) {
-                    (Tried::Nowhere(_), Tried::Differs(_)) => {
-                        Tried::Nowhere("small values of its tunables differ, and its own need too many steps".into())
+                    (Tried::Nowhere(_), Tried::Differs(_)) => Tried::Nowhere(format!("{DIFFER} need too many steps")),
+                    (Tried::Agrees, Tried::Differs(_)) if !sizes::are_exceeded(&values) => {
+                        Tried::Nowhere(format!("{DIFFER} are too large for it"))
                     }
                     (with_own, _) => with_own,
                 };

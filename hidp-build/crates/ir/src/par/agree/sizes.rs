@@ -8,7 +8,7 @@ const LARGEST: i64 = 5000;
 /// Elements of one array.
 const ELEMENTS: i64 = 6000;
 
-/// Values of the tunables, each with smaller ones in the same ratio: the first of all, and the last.
+/// Values of the tunables, each with smaller ones, in the same ratio if those are small enough: the first of all, and the last.
 pub(super) fn values(codelet: &Codelet) -> Vec<(Vec<i64>, Vec<i64>)> {
     let first: Vec<i64> = codelet.tunables.iter().map(|tunable| tunable.values[0]).collect();
     let last: Vec<i64> = codelet.tunables.iter().map(|tunable| tunable.values[tunable.values.len() - 1]).collect();
@@ -19,12 +19,24 @@ pub(super) fn values(codelet: &Codelet) -> Vec<(Vec<i64>, Vec<i64>)> {
     found
 }
 
-/// The numbers divided by the largest common divisor that leaves each at least `least`.
+/// Whether sizes go beyond all values, so that arrays have more than one piece of so many elements.
+pub(super) fn are_exceeded(values: &[i64]) -> bool {
+    values.iter().all(|value| *value < LARGEST)
+}
+
+/// The numbers divided by the largest common divisor that leaves each at least `least`. What no size exceeds even so becomes the next number
+/// after the smaller ones.
 fn smaller(values: &[i64], least: i64) -> Vec<i64> {
     let common = values.iter().fold(0, |a, b| divisor(a, *b));
     let fits = |by: &i64| common % by == 0 && values.iter().all(|value| value / by >= least);
     let by = (1..=common).rev().filter(|by| common / by <= 4096).find(fits).unwrap_or(1);
-    values.iter().map(|value| value / by).collect()
+    let mut found: Vec<i64> = values.iter().map(|value| value / by).collect();
+    let mut next = found.iter().copied().filter(|value| are_exceeded(&[*value])).max().map_or(least, |most| most + 1);
+    while let Some(large) = found.iter().copied().filter(|value| !are_exceeded(&[*value])).min() {
+        found.iter_mut().filter(|value| **value == large).for_each(|value| *value = next);
+        next += 1;
+    }
+    found
 }
 
 /// The greatest common divisor.
@@ -78,5 +90,8 @@ mod tests {
         assert_eq!(smaller(&[1024, 32], 2), [64, 2]);
         assert_eq!(smaller(&[7, 64], 2), [7, 64]);
         assert_eq!(smaller(&[], 3), Vec::<i64>::new());
+        // Beyond all sizes, in no ratio that leaves small numbers.
+        assert_eq!(smaller(&[8191], 3), [3]);
+        assert_eq!(smaller(&[1 << 20, 3, 8191, 1 << 20], 2), [5, 3, 4, 5]);
     }
 }
