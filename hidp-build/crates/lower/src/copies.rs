@@ -146,27 +146,24 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Iterations in order. Where they are nothing but updates of copies that stay in a first-level cache, several are written out, so that an
-    /// update finds the elements of the next ones loaded. Where copies are larger, that only takes time.
+    /// Iterations in order. Where they are nothing but updates of copies, several are written out, so that an update finds the elements of the next
+    /// ones loaded: many where the copies stay in a first-level cache, two where they are larger. One turn of such a loop is shorter than a
+    /// line of instructions, but takes twice as long where it begins in one and ends in the next.
     pub(super) fn iterations_in_order(&mut self, map: &Map, range: &Range, (low, high): (Expr, Expr)) {
         let run = |this: &mut Self, (low, high): (&Expr, &Expr), kind| {
             this.range_loop(range, low.clone(), high.clone(), kind, &mut |this| this.iteration(map, &[]));
         };
         let elements = self.elements_of_copies(map).filter(|_| map.directives.unroll.is_none());
         let Some(elements) = elements else { return run(self, (&low, &high), turns(map)) };
-        let written_out = LoopKind::Unroll(self.model.copied_turns);
+        let [close, far] = [self.model.copied_turns, self.model.far_copied_turns].map(LoopKind::Unroll);
         let most = self.model.near_copies;
         match make::as_int(&elements) {
-            Some(count) if count > most.into() => run(self, (&low, &high), LoopKind::Seq),
-            Some(_) => run(self, (&low, &high), written_out),
+            Some(count) if count > most.into() => run(self, (&low, &high), far),
+            Some(_) => run(self, (&low, &high), close),
             None => {
                 let (low, high) = (self.body.fix("low", low), self.body.fix("high", high));
                 let near = make::binary(BinOp::Le, elements, make::long(most.into()));
-                self.branch(
-                    near,
-                    |this| run(this, (&low, &high), written_out),
-                    |this| run(this, (&low, &high), LoopKind::Seq),
-                );
+                self.branch(near, |this| run(this, (&low, &high), close), |this| run(this, (&low, &high), far));
             }
         }
     }

@@ -24,6 +24,7 @@ namespace entry_k_7atomics_atomics {
           hidp::atomic_min<float>(&low_10[index_11], float(key_8[i_7]));
         }
       } else {
+#pragma GCC unroll 2
         for (int64_t i_12 = begin_0; i_12 < end_1; ++i_12) {
           const int64_t index_13 = int64_t(key_8[i_12]);
           if (!(uint64_t(index_13) < uint64_t(B_4))) {

@@ -79,7 +79,9 @@ pub struct Model {
     pub update_tile: u32,
     /// Unroll factor of updates of such copies.
     pub copied_turns: u32,
-    /// Maximum number of elements of copies whose updates are unrolled.
+    /// The same for copies of more elements than `near_copies`.
+    pub far_copied_turns: u32,
+    /// Maximum number of elements of copies that stay in a first-level cache.
     pub near_copies: u32,
     /// Element operations of a primitive per element.
     pub primitive_element: u32,
@@ -296,6 +298,7 @@ impl Model {
             update_operations: int("work", "update_operations")?,
             update_tile: int("work", "update_tile")?,
             copied_turns: int("work", "copied_turns")?,
+            far_copied_turns: int("work", "far_copied_turns")?,
             near_copies: int("work", "near_copies")?,
             primitive_element: int("work", "primitive_element")?,
             fewest_lanes: int("work", "fewest_lanes")?,
