@@ -67,14 +67,36 @@ impl Lowerer<'_> {
                     let otherwise = self.body.leave();
                     self.body.push(Stmt::If { cond, then, otherwise });
                 }
-                _ if jam.is_shared(stmt) => self.wide_stmt(stmt, after, jumps),
-                _ => all.iter_mut().for_each(|one| {
-                    self.exchange(jam, one);
-                    self.wide_stmt(stmt, after, jumps);
-                    self.exchange(jam, one);
-                }),
+                StmtKind::If { .. }
+                | StmtKind::Declare { .. }
+                | StmtKind::Assign { .. }
+                | StmtKind::AssignField { .. }
+                | StmtKind::Store { .. }
+                | StmtKind::Atomic { .. }
+                | StmtKind::Require { .. }
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Return(_)
+                | StmtKind::Scope(_)
+                | StmtKind::Leave
+                | StmtKind::Map(_)
+                | StmtKind::Prim(_)
+                | StmtKind::Swap(..)
+                | StmtKind::Call { .. } => self.without_loops(stmt, jam, (after, jumps), all),
             }
             self.body.here = around;
+        }
+    }
+
+    /// A statement without loops: once for all iterations, or for each with its own values.
+    fn without_loops(&mut self, stmt: &par::Stmt, jam: &Jam, (after, jumps): (&Live, &Jumps), all: &mut [Iteration]) {
+        if jam.is_shared(stmt) {
+            return self.wide_stmt(stmt, after, jumps);
+        }
+        for one in all {
+            self.exchange(jam, one);
+            self.wide_stmt(stmt, after, jumps);
+            self.exchange(jam, one);
         }
     }
 

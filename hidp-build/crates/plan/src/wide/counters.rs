@@ -18,7 +18,18 @@ pub struct Counter<'a> {
 pub fn tests(cond: &Expr) -> Vec<&Expr> {
     match &cond.kind {
         ExprKind::Lazy { and: true, left, right } => [tests(left), tests(right)].concat(),
-        _ => vec![cond],
+        ExprKind::Lazy { and: false, .. }
+        | ExprKind::Const(_)
+        | ExprKind::Read(_)
+        | ExprKind::Load(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary { .. }
+        | ExprKind::Select { .. }
+        | ExprKind::Math(..)
+        | ExprKind::Call(..)
+        | ExprKind::Convert { .. }
+        | ExprKind::Field(..)
+        | ExprKind::Struct(..) => vec![cond],
     }
 }
 
