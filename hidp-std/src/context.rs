@@ -2,6 +2,7 @@
 
 mod builder;
 mod last_run;
+mod memory;
 
 use std::cell::RefCell;
 use std::fmt;

@@ -471,3 +471,19 @@ fn a_fault_does_not_poison_the_next_call() {
         assert!(copy.iter().copied().eq(0..100_000));
     }
 }
+
+#[test]
+fn what_a_call_needs_besides_its_arguments_has_a_limit() {
+    let small = Context::builder().threads(2).memory_limit(1 << 20).build().unwrap();
+    let keys: Vec<u64> = (0..1_000_000).rev().collect();
+    let mut sorted = keys.clone();
+    let error = prim::sort(&small, &mut sorted, Order::Ascending).unwrap_err();
+    let Error::Fault(fault) = &error else { panic!("{error}") };
+    assert_eq!(fault.kind(), FaultKind::Allocation, "{error}");
+    assert!(small.pool_bytes() <= 1 << 20, "{}", small.pool_bytes());
+    prim::sort(&small, &mut sorted[..1000], Order::Ascending).unwrap();
+    let ample = Context::builder().threads(2).memory_limit(1 << 30).build().unwrap();
+    sorted.clone_from(&keys);
+    prim::sort(&ample, &mut sorted, Order::Ascending).unwrap();
+    assert!(sorted.iter().copied().eq(0..1_000_000));
+}

@@ -106,6 +106,11 @@ void *hidp2_pool_take(hidp_context *context, size_t bytes);
 void hidp2_pool_give(hidp_context *context, void *block);
 /* Bytes that the pool holds from the system, in use or not. */
 size_t hidp2_pool_bytes(const hidp_context *context);
+/* Bytes that the system can still give this process. Called under the lock of a pool: it must not use one. */
+typedef size_t (*hidp_room)(void);
+/* The pool holds at most `most` bytes from now on, and takes large blocks only while `room` has as many bytes; null: it is not asked. What
+ * does not fit is null, once idle blocks are given back. What the pool holds already stays. */
+void hidp2_pool_limit(hidp_context *context, size_t most, hidp_room room);
 
 /* What one object file of device code was built for. Each adds itself before `main`. */
 typedef struct hidp_device_code {

@@ -143,6 +143,8 @@ void hidp2_pool_give(hidp_context *context, void *block) { context->pool.give(bl
 
 size_t hidp2_pool_bytes(const hidp_context *context) { return context->pool.bytes(); }
 
+void hidp2_pool_limit(hidp_context *context, size_t most, hidp_room room) { context->pool.limit(most, room); }
+
 void hidp2_device_code_add(hidp_device_code *code) {
   code->next = device_code.load(std::memory_order_relaxed);
   while (!device_code.compare_exchange_weak(code->next, code, std::memory_order_release, std::memory_order_relaxed)) {

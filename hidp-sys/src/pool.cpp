@@ -29,6 +29,8 @@ constexpr size_t kLine = 64;
 constexpr size_t kSmallest = 256;
 // Idle storage that is kept whatever the use.
 constexpr size_t kKept = size_t{64} << 20;
+// From here on the system is asked for its room first: to zero the pages of such a block takes a hundred times as long.
+constexpr size_t kLarge = size_t{16} << 20;
 
 // Four classes from one power of two to the next: at most a quarter is wasted.
 constexpr size_t class_bytes(size_t size_class) {
@@ -82,6 +84,12 @@ size_t Pool::bytes() const {
   return held_bytes_;
 }
 
+void Pool::limit(size_t most, hidp_room room) {
+  Lock lock(&mutex_);
+  most_bytes_ = most;
+  room_ = room;
+}
+
 Block *Pool::take_idle(size_t size_class) {
   Block *block = idle_[size_class];
   if (block == nullptr) return nullptr;
@@ -98,10 +106,11 @@ Block *Pool::make(size_t size_class) {
   const size_t bytes = (wanted + kPage - 1) / kPage * kPage;
   const size_t in_use = held_bytes_ - idle_bytes_;
   release_idle(4 * (in_use + bytes) + kKept);
-  void *system = nullptr;
-  if (posix_memalign(&system, alignment, bytes) != 0) {
+  void *system = from_system(alignment, bytes);
+  if (system == nullptr) {
     release_idle(0);
-    if (posix_memalign(&system, alignment, bytes) != 0) return nullptr;
+    system = from_system(alignment, bytes);
+    if (system == nullptr) return nullptr;
   }
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   if (huge) madvise(system, bytes, MADV_HUGEPAGE);
@@ -112,6 +121,17 @@ Block *Pool::make(size_t size_class) {
   all_ = block;
   held_bytes_ += bytes;
   return block;
+}
+
+void *Pool::from_system(size_t alignment, size_t bytes) {
+  void *system = nullptr;
+  return may_hold(bytes) && posix_memalign(&system, alignment, bytes) == 0 ? system : nullptr;
+}
+
+// Systems promise more memory than they have, and end the process that uses it: such a promise is not asked for.
+bool Pool::may_hold(size_t bytes) const {
+  if (held_bytes_ > most_bytes_ || bytes > most_bytes_ - held_bytes_) return false;
+  return bytes < kLarge || room_ == nullptr || bytes <= room_();
 }
 
 void Pool::destroy(Block *block) {

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hidp_abi.h"
+
 namespace hidp_core {
 
 struct Block;
@@ -21,6 +23,8 @@ class Pool {
   void give(void *data);
   // From the system, in use or not.
   size_t bytes() const;
+  // See `hidp2_pool_limit`.
+  void limit(size_t most, hidp_room room);
 
   // Around a fork.
   void lock() { pthread_mutex_lock(&mutex_); }
@@ -31,6 +35,8 @@ class Pool {
 
   Block *take_idle(size_t size_class);
   Block *make(size_t size_class);
+  void *from_system(size_t alignment, size_t bytes);
+  bool may_hold(size_t bytes) const;
   void destroy(Block *block);
   void release_idle(size_t limit);
 
@@ -40,6 +46,8 @@ class Pool {
   size_t held_bytes_ = 0;
   size_t idle_bytes_ = 0;
   uint32_t made_ = 0;
+  size_t most_bytes_ = SIZE_MAX;
+  hidp_room room_ = nullptr;
 };
 
 }  // namespace hidp_core

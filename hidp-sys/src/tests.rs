@@ -21,6 +21,10 @@ impl Context {
         // SAFETY: tests give what they took.
         unsafe { hidp2_pool_give(self.0, block.cast()) }
     }
+    fn limit(&self, most: usize, room: hidp_room) {
+        // SAFETY: rooms of tests use no context.
+        unsafe { hidp2_pool_limit(self.0, most, room) }
+    }
     fn bytes(&self) -> usize {
         // SAFETY: the context lives as long as `self`.
         unsafe { hidp2_pool_bytes(self.0) }
@@ -100,6 +104,32 @@ fn an_impossible_size_gives_null() {
     assert!(context.take(usize::MAX / 2 - 1).is_null());
     assert!(context.take(1 << 60).is_null());
     assert!(!context.take(64).is_null());
+}
+
+#[test]
+fn a_pool_holds_as_much_as_its_limit_and_no_more() {
+    let context = Context::new(1);
+    context.limit(8 << 20, None);
+    let first = context.take(6 << 20);
+    assert!(!first.is_null());
+    assert!(context.take(3 << 20).is_null());
+    assert!(!context.take(100).is_null());
+    context.give(first);
+    assert!(!context.take(3 << 20).is_null(), "idle blocks make room");
+    assert!(context.bytes() <= 8 << 20, "{}", context.bytes());
+}
+
+#[test]
+fn large_blocks_need_room_in_the_system() {
+    unsafe extern "C" fn room() -> usize {
+        22 << 20
+    }
+    let context = Context::new(1);
+    context.limit(usize::MAX, Some(room));
+    assert!(context.take(24 << 20).is_null());
+    assert!(!context.take(17 << 20).is_null());
+    context.limit(usize::MAX, None);
+    assert!(!context.take(24 << 20).is_null());
 }
 
 #[test]

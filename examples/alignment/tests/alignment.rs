@@ -57,6 +57,21 @@ fn empty_sequences_are_all_gaps() {
 }
 
 #[test]
+fn a_table_that_is_larger_than_the_memory_is_an_error_with_its_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("long.fasta");
+    fs::write(&file, format!(">long\n{}\n", "W".repeat(3000))).unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_alignment")).args([&file, &file]).env("HIDP_MEMORY", "20M").output().unwrap();
+    assert!(!output.status.success());
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("not enough memory for ") && stderr.contains("bytes"), "{stderr}");
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_alignment")).args([&file, &file]).env("HIDP_MEMORY", "free").output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+#[test]
 fn letters_of_no_amino_acid_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let (_, stderr) = of(folder.path(), ["MKV", "MKUV"], &[]);

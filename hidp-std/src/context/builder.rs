@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::memory::Memory;
 use super::{Context, Host, Shared};
 use crate::device::{Asked, Device, Machine};
 use crate::selection::Selector;
@@ -32,6 +33,7 @@ pub struct Builder {
     tuning: Option<OsString>,
     select: Option<Select>,
     any_bits: Option<bool>,
+    memory: Option<usize>,
     counting: bool,
 }
 
@@ -113,6 +115,13 @@ impl Builder {
         self.any_bits = Some(any_bits);
         self
     }
+    /// How many bytes the context's local arrays, and what its calls need besides, may take of the host's memory together. A call that needs more
+    /// returns a [fault](crate::Error::Fault) of kind [`FaultKind::Allocation`](crate::FaultKind::Allocation) before it takes them. Default:
+    /// what the machine, or the control group of the process, has free at that time.
+    pub fn memory_limit(mut self, bytes: usize) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
     /// Makes the context: starts its threads and opens its device.
     ///
     /// # Errors
@@ -127,11 +136,12 @@ impl Builder {
         // SAFETY: takes a number; null is handled.
         let raw = unsafe { hidp_sys::hidp2_context_new(settings.threads) };
         let raw = NonNull::new(raw).ok_or(Error::Allocation)?;
+        settings.memory.apply(raw);
         let host = Arc::new(Host(raw));
         // SAFETY: made just above.
         let threads = unsafe { hidp_sys::hidp2_context_threads(raw.as_ptr()) };
         let number = next_number();
-        let Settings { isa, isa_forced, plan, tuning, asked, select, any_bits, threads: _ } = settings;
+        let Settings { isa, isa_forced, plan, tuning, asked, select, any_bits, threads: _, memory: _ } = settings;
         let mut shared = Shared {
             host,
             threads,
@@ -184,6 +194,11 @@ impl Builder {
             }
             Some(_) | None => (Select::Off, false),
         };
+        let memory = match (self.memory, read(MEMORY)) {
+            (Some(bytes), _) => Memory::Bytes(bytes),
+            (None, Some(value)) => Memory::read(&value).ok_or_else(|| setting(MEMORY, &value, MEMORY_EXPECTED))?,
+            (None, None) => Memory::Free,
+        };
         let asked = match (self.device, read(DEVICE)) {
             (Some(asked), _) => asked,
             (None, Some(value)) => Asked::read(&value).ok_or_else(|| setting(DEVICE, &value, DEVICE_EXPECTED))?,
@@ -198,6 +213,7 @@ impl Builder {
             plan,
             select: self.select.unwrap_or(asked_for.0),
             any_bits: self.any_bits.unwrap_or(asked_for.1),
+            memory,
         })
     }
 }
@@ -225,6 +241,8 @@ const ISA_EXPECTED: &str = "`base`, `v2`, `v3` or `v4`";
 const FORCE: &str = "HIDP_FORCE";
 const FORCE_EXPECTED: &str = "the name of a plan, `host` or `device`";
 
+const MEMORY: &str = "HIDP_MEMORY";
+const MEMORY_EXPECTED: &str = "`free` or a number of bytes, such as `1500M` or `8G`";
 const SELECT: &str = "HIDP_SELECT";
 const SELECT_EXPECTED: &str = "`off`, `calls`, `parts`, `calls,any` or `parts,any`";
 const TUNE: &str = "HIDP_TUNE";
@@ -240,6 +258,7 @@ struct Settings {
     tuning: Tuning,
     select: Select,
     any_bits: bool,
+    memory: Memory,
 }
 
 fn setting(name: &'static str, value: &str, expected: &'static str) -> Error {
@@ -314,6 +333,15 @@ mod tests {
     }
 
     #[test]
+    fn local_arrays_have_what_is_free_unless_a_limit_is_set() {
+        let memory = |builder: Builder, variables: &[(&str, &str)]| resolve(builder, variables).unwrap().memory;
+        assert_eq!(memory(Context::builder(), &[]), Memory::Free);
+        assert_eq!(memory(Context::builder(), &[("HIDP_MEMORY", "free")]), Memory::Free);
+        assert_eq!(memory(Context::builder(), &[("HIDP_MEMORY", "3G")]), Memory::Bytes(3 << 30));
+        assert_eq!(memory(Context::builder().memory_limit(5), &[("HIDP_MEMORY", "junk")]), Memory::Bytes(5));
+    }
+
+    #[test]
     fn senseless_settings_are_errors() {
         let message = |name, value| resolve(Context::builder(), &[(name, value)]).unwrap_err().to_string();
         for value in ["0", "-1", "many", "", "1025", "4000000000", "1e9"] {
@@ -325,6 +353,8 @@ mod tests {
         assert_eq!(message("HIDP_ISA", "avx2"), "HIDP_ISA is `avx2`, expected `base`, `v2`, `v3` or `v4`");
         let expected = "HIDP_SELECT is `all`, expected `off`, `calls`, `parts`, `calls,any` or `parts,any`";
         assert_eq!(message("HIDP_SELECT", "all"), expected);
+        let expected = "HIDP_MEMORY is `lots`, expected `free` or a number of bytes, such as `1500M` or `8G`";
+        assert_eq!(message("HIDP_MEMORY", "lots"), expected);
         assert_eq!(message("HIDP_FORCE", ""), "HIDP_FORCE is ``, expected the name of a plan, `host` or `device`");
         let error = resolve(Context::builder().threads(0), &[]).unwrap_err();
         assert_eq!(error.to_string(), "Builder::threads is `0`, expected a number of threads from 1 to 1024");
