@@ -494,8 +494,19 @@ fn threads_update_copies_of_small_arrays() {
     assert_eq!(count(&rows.host.body, is_launch), 3, "into copies, to put them together, and by atoms");
     assert_eq!(in_kernels(rows, is_atomic), 1, "where there are too many bins");
     assert_eq!(in_kernels(unit(&entry, "serial"), is_atomic), 0, "one thread needs no atoms");
-    let written_out = |stmt: &Stmt| matches!(stmt, Stmt::Loop(node) if matches!(node.kind, LoopKind::Unroll(_)));
-    assert_eq!(in_kernels(rows, written_out), 1, "updates of copies alone");
+    let unrolled = |times: Option<u32>| {
+        in_kernels(rows, |stmt| {
+            let Stmt::Loop(Loop { kind: LoopKind::Unroll(own), .. }) = stmt else { return false };
+            times.is_none_or(|times| times == *own)
+        })
+    };
+    let model = Model::cpu();
+    assert_eq!(unrolled(None), 2, "updates of copies alone");
+    assert_eq!(
+        (unrolled(Some(model.copied_turns)), unrolled(Some(model.far_copied_turns))),
+        (1, 1),
+        "near and far ones"
+    );
     let largest = lowered(&text.replace("atomic counts[x[i]] += 1", "atomic counts[x[i]] = max(counts[x[i]], 7)"));
     assert_eq!(count(&unit(&largest, "rows").host.body, |stmt| matches!(stmt, Stmt::Alloc { zero: true, .. })), 1);
     let smallest = lowered(&text.replace("atomic counts[x[i]] += 1", "atomic counts[x[i]] = min(counts[x[i]], 7)"));
