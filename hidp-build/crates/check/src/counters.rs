@@ -151,7 +151,7 @@ impl End {
 }
 
 /// By how much `var = value` makes a variable grow, if that is a constant.
-fn step(var: VarId, value: &Expr) -> Option<i128> {
+pub(super) fn step(var: VarId, value: &Expr) -> Option<i128> {
     let ExprKind::Binary { op: BinOp::Add, left, right, .. } = &value.kind else { return None };
     let step = match (&left.kind, &right.kind) {
         (ExprKind::Read(read), _) if *read == var => right.as_int(),

@@ -47,6 +47,7 @@ mod suffix;
 mod target;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod value;
 
 /// One file of a build.

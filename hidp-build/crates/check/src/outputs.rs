@@ -12,6 +12,7 @@ use hidp_syntax::prim::Prim;
 
 use super::functions::leaves;
 use super::shape;
+use super::turns;
 
 /// Turns array outputs that may keep old elements into `inout`, with a warning.
 ///
@@ -121,12 +122,12 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn block(&mut self, block: &Block) {
-        for stmt in &block.stmts {
-            self.stmt(stmt);
+        for (at, stmt) in block.stmts.iter().enumerate() {
+            self.stmt(stmt, &block.stmts[..at]);
         }
     }
 
-    fn stmt(&mut self, stmt: &Stmt) {
+    fn stmt(&mut self, stmt: &Stmt, earlier: &[Stmt]) {
         self.note_reads(stmt);
         match &stmt.kind {
             StmtKind::If { then, otherwise, .. } => {
@@ -156,6 +157,10 @@ impl Walk<'_> {
                 self.block(&node.body);
                 self.block(&node.step);
                 self.now = before;
+                // What all turns together have written is there after the last one.
+                if let Some(iter) = turns::of(node, earlier) {
+                    self.body(&node.body, &mut vec![&iter]);
+                }
             }
             StmtKind::Swap(a, b) => {
                 // The other name would take old elements along.
@@ -247,10 +252,17 @@ impl Walk<'_> {
 
     /// What every iteration of `nest` does.
     fn body<'m>(&mut self, block: &'m Block, nest: &mut Vec<&'m Iter>) {
-        for stmt in &block.stmts {
+        for (at, stmt) in block.stmts.iter().enumerate() {
             match &stmt.kind {
                 StmtKind::Store { place, .. } => self.place(place, nest, nest),
                 StmtKind::Map(inner) => self.map(inner, nest),
+                StmtKind::Loop(node) => {
+                    if let Some(iter) = turns::of(node, &block.stmts[..at]) {
+                        let mut inner: Vec<&Iter> = nest.clone();
+                        inner.push(&iter);
+                        self.body(&node.body, &mut inner);
+                    }
+                }
                 StmtKind::If { then, otherwise, .. } => {
                     let mut again = nest.clone();
                     self.branches(|walk| walk.body(then, nest), |walk| walk.body(otherwise, &mut again));
@@ -283,7 +295,7 @@ impl Walk<'_> {
     }
 
     /// A store in every iteration of `nest` writes the whole array if each dimension is indexed by an iterator of its own over
-    /// all indices, and no other iterator can be empty. With constants for some dimensions it writes a part; all parts make the array.
+    /// all indices, and no other iterator can be empty. Variables of loops that count are iterators here. With constants for some dimensions it writes a part; all parts make the array.
     fn place(&mut self, place: &Place, nest: &[&Iter], all: &[&Iter]) {
         if !place.path.is_empty() || !self.outputs.contains(&place.array) {
             return;
@@ -303,7 +315,7 @@ impl Walk<'_> {
                 }
                 continue;
             }
-            let ExprKind::Read(var) = index.kind else { return };
+            let Some(var) = turns::variable(index) else { return };
             let Some(iter) = nest.iter().find(|iter| iter.var == var) else { return };
             if used.contains(&var) || !covers(iter, extent) {
                 return;
