@@ -379,8 +379,8 @@ codes! {
         "The compiler searches the combinations of codelets and values of tunables for the calls of an entry, up to a bound. This entry has more; \
          those that were not considered cannot become versions.";
     NotCompared = "HD0818" Warning "codelet that was not compared"
-        "Each build compares codelets with their functions on small arguments. This one could not be compared: no arguments are known for which the function does not fault, its condition holds only for large sizes, or \
-         both take too many steps. Nothing else checks that it computes the same. If you know that it does, put `#pragma hidp allow(HD0818)` before \
+        "Each build compares codelets with their functions on small arguments. This one could not be compared: no arguments are known for which the function does not fault, its condition holds only for large sizes, \
+         both take too many steps, or it differs where the function's result depends on the order of iterations. Nothing else checks that it computes the same. If you know that it does, put `#pragma hidp allow(HD0818)` before \
          the codelet.";
 
     CertainFault = "HD0820" Warning "operation that always faults"

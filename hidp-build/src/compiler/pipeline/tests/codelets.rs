@@ -108,6 +108,25 @@ function last input int x[N]; output int s, t; { s = 0; t = 0; for (long i = 0; 
 codelet last "at once" { t = 0; if (N > 0) { s = x[N - 1]; t = 1; } else { s = 0; } }
 "#;
 
+const PLACED: &str = r#"
+function placed input uint at[N]; input int v[N]; output int w[M];
+{ w = 0; map { i := [0:N); if (at[i] < M) w[at[i]] = v[i]; } }
+codelet placed "backwards"
+{ w = 0; for (long i = N - 1; i >= 0; i -= 1) if (at[i] < M) w[at[i]] = v[i]; }
+codelet placed "reversed"
+{ w = 0; map { i := [0:N); if (at[N - 1 - i] < M) w[at[N - 1 - i]] = v[N - 1 - i]; } }
+codelet placed "halves"
+{ w = 0; map { h := [0:2); for (long i = h; i < N; i += 2) if (at[i] < M) w[at[i]] = v[i]; } }
+"#;
+
+const PAIRS: &str = r#"
+struct Pair { int a; int b; }
+function paired input uint at[N]; input Pair v[N]; output Pair w[M];
+{ w = Pair{a: 0, b: 0}; map { i := [0:N); if (at[i] < M) w[at[i]] = v[i]; } }
+codelet paired "backwards"
+{ w = Pair{a: 0, b: 0}; for (long i = N - 1; i >= 0; i -= 1) if (at[i] < M) w[at[i]] = v[i]; }
+"#;
+
 /// What is reported before codelets are chosen.
 fn found(text: &str) -> Vec<Code> {
     let mut sink = Sink::new();
@@ -117,7 +136,7 @@ fn found(text: &str) -> Vec<Code> {
 
 #[test]
 fn right_codelets_pass() {
-    for text in [SUM, SCAN, PRODUCT, SPARSE, BEST, COUNTS, ORDER, LAST] {
+    for text in [SUM, SCAN, PRODUCT, SPARSE, BEST, COUNTS, ORDER, LAST, PLACED, PAIRS] {
         assert_eq!(found(text), [], "{text}");
     }
 }
@@ -165,6 +184,20 @@ fn wrong_codelets_are_found() {
         (BEST, "if (x[i] > b.v)", "if (x[i] >= b.v)"),
         (BEST, "b = Best{v: -INFINITY, i: -1}; for", "b = Best{v: 0, i: 0}; for"),
         (BEST, "if (2 * i < N) a +=", "if (2 * i <= N) a +="),
+        // None of the values written; one that is not the last of its iteration; one more element written.
+        (
+            PLACED,
+            "if (at[i] < M) w[at[i]] = v[i]; }\ncodelet placed \"reversed\"",
+            "if (at[i] < M) w[at[i]] = v[i] + 1; }\ncodelet placed \"reversed\"",
+        ),
+        (PLACED, "w[at[N - 1 - i]] = v[N - 1 - i];", "w[at[N - 1 - i]] = v[i];"),
+        (PLACED, "for (long i = h; i < N; i += 2)", "for (long i = h; i < N - 1; i += 2)"),
+        // Each field is one of those written, so that they may be of different iterations, but not of any.
+        (
+            PAIRS,
+            "i -= 1) if (at[i] < M) w[at[i]] = v[i];",
+            "i -= 1) if (at[i] < M) w[at[i]] = Pair{a: v[i].b, b: v[i].a};",
+        ),
     ];
     for (text, from, to) in mutations {
         assert!(text.contains(from), "{from}");
@@ -172,6 +205,48 @@ fn wrong_codelets_are_found() {
         let codes = found(&changed);
         assert!(codes.contains(&Code::Disagreeing), "{from} -> {to}: {codes:?}");
     }
+}
+
+/// What several iterations of a codelet may write has to be what the function writes, whichever comes last.
+#[test]
+fn codelets_that_race_are_found() {
+    let of = |function: &str, codelet: &str| {
+        found(&format!(
+            "function f input uint at[N]; input int v[N]; output int w[M]; {{ w = 0; {function} }}
+             codelet f \"other\" {{ w = 0; {codelet} }}"
+        ))
+    };
+    let store = "if (at[i] < M) w[at[i]] = v[i];";
+    let in_order = format!("for (long i = 0; i < N; i += 1) {store}");
+    let at_once = format!("map {{ i := [0:N); {store} }}");
+    assert_eq!(of(&in_order, &in_order), []);
+    assert_eq!(of(&at_once, &in_order), []);
+    assert_eq!(of(&at_once, &at_once), []);
+    // The interpreter's order of iterations is the right one.
+    assert_eq!(of(&in_order, &at_once), [Code::Disagreeing]);
+    // What comes after the map settles it.
+    let settled = |first: &str| format!("{first} map {{ m := [0:M); w[m] = 7; }}");
+    assert_eq!(of(&settled(&in_order), &settled(&at_once)), []);
+}
+
+/// Where iterations read what others write, or something is computed from it, a difference proves nothing.
+#[test]
+fn what_depends_on_the_order_is_a_warning() {
+    let of = |function: &str, codelet: &str| {
+        format!(
+            "function f input uint at[N]; input int v[N]; output int w[M]; {{ {function} }}
+             codelet f \"other\" {{ {codelet} }}"
+        )
+    };
+    let local =
+        "int t[M]; t = 0; map { i := [0:N); if (at[i] < M) t[at[i]] = v[i]; } map { m := [0:M); w[m] = 2 * t[m]; }";
+    let backwards = local.replace("map { i := [0:N);", "for (long i = N - 1; i >= 0; i -= 1) {");
+    assert_eq!(found(&of(local, &local.replace("2 * t[m]", "t[m] + t[m]"))), []);
+    assert_eq!(found(&of(local, &backwards)), [Code::NotCompared]);
+    let mut sink = Sink::new();
+    front(&input(&of(local, &backwards), Options::default()), &mut sink);
+    let label = sink.finish()[0].primary.text.clone();
+    assert!(label.ends_with("; but what `t` gets depends on the order of iterations"), "{label}");
 }
 
 /// Two tiles that write one element are a race, not a disagreement.

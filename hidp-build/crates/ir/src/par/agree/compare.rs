@@ -1,8 +1,8 @@
 //! Compares the results of two bodies.
 
 use super::What;
-use crate::par::interp::{Arg, Array, Value};
-use crate::par::{Func, Program, VarId, VarKind};
+use crate::par::interp::{Arg, Array, Traced, Value};
+use crate::par::{Func, Program, VarKind};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::ty::Ty;
 
@@ -10,46 +10,85 @@ use hidp_syntax::ty::Ty;
 const FLOAT: f64 = 1.0 / 4096.0;
 const DOUBLE: f64 = 1.0 / (1_u64 << 40) as f64;
 
-/// The first element that differs, in any bit where it is to be `exact`. Of `racing` arrays nothing is asked.
+/// The first element that differs, in any bit where it is to be `exact`.
 pub(super) fn difference(
     program: &Program,
     function: &Func,
-    (racing, exact): (&[VarId], bool),
-    meant: &[Arg],
-    found: &[Arg],
+    exact: bool,
+    meant: &Traced,
+    found: &Traced,
 ) -> Option<What> {
-    for ((param, meant), found) in function.params.iter().zip(meant).zip(found) {
+    let both = meant.args.iter().zip(&found.args);
+    for (position, (param, args)) in function.params.iter().zip(both).enumerate() {
         let var = &function.vars[*param];
-        let written = matches!(var.kind, VarKind::Param(Direction::Output | Direction::Inout));
-        if !written || racing.contains(param) {
+        if !matches!(var.kind, VarKind::Param(Direction::Output | Direction::Inout)) {
             continue;
         }
-        let (place, meant, found) = match (meant, found) {
-            (Arg::Array(meant), Arg::Array(found)) => match element(meant, found, exact) {
-                Some(at) => (index(&meant.shape, at), meant.data.get(at), found.data.get(at)),
-                None => continue,
-            },
-            (Arg::Scalar(meant), Arg::Scalar(found)) if !alike(meant, found, most(exact, largest(meant))) => {
-                (String::new(), meant.clone(), found.clone())
+        let (place, meant, found) = match args {
+            (Arg::Array(meant_array), Arg::Array(found_array)) => {
+                let most = if !exact { largest_of(meant_array) } else { 0.0 };
+                let ends =
+                    |at| [(meant, meant_array), (found, found_array)].map(|(of, array)| of.values(position, array, at));
+                let differs = |at: &usize| {
+                    let [meant, found] = ends(*at);
+                    !found.iter().all(|found| may_be(found, &meant, most))
+                };
+                let Some(at) = (0..meant_array.data.len()).find(differs) else { continue };
+                let [meant, found] = ends(at);
+                (index(&meant_array.shape, at), meant, found)
+            }
+            (Arg::Scalar(meant), Arg::Scalar(found)) => {
+                let most = if !exact { largest(meant) } else { 0.0 };
+                if alike(meant, found, most) {
+                    continue;
+                }
+                (String::new(), vec![meant.clone()], vec![found.clone()])
             }
             (Arg::Scalar(_) | Arg::Array(_) | Arg::Output, _) => continue,
         };
         let name = format!("{}{place}", var.name);
-        let [meant, found] = [meant, found].map(|value| shown(program, var.ty, &value));
+        let [meant, found] = [meant, found].map(|values| any_of(program, var.ty, &values));
         return Some(What::Value { name, meant, found });
     }
     None
 }
 
-/// What the tolerance is a part of.
-fn most(exact: bool, largest: f64) -> f64 {
-    if exact { 0.0 } else { largest }
+impl Traced {
+    /// What an element may be, by the order of iterations.
+    fn values(&self, position: usize, array: &Array, at: usize) -> Vec<Value> {
+        self.several.get(&(position, at)).cloned().unwrap_or_else(|| vec![array.data.get(at)])
+    }
 }
 
-fn element(meant: &Array, found: &Array, exact: bool) -> Option<usize> {
-    let all = (0..meant.data.len()).map(|at| largest(&meant.data.get(at))).fold(0.0, f64::max);
-    let most = most(exact, all);
-    (0..meant.data.len()).find(|at| !alike(&meant.data.get(*at), &found.data.get(*at), most))
+/// Whether a value is one of those meant; of a struct, each field.
+fn may_be(found: &Value, meant: &[Value], most: f64) -> bool {
+    let Value::Struct(fields) = found else {
+        return meant.iter().any(|meant| alike(meant, found, most));
+    };
+    fields.iter().enumerate().all(|(field, found)| {
+        let of_field = |meant: &Value| match meant {
+            Value::Struct(fields) => fields[field].clone(),
+            other => unreachable!("a struct is meant, not {other:?}"),
+        };
+        let meant: Vec<Value> = meant.iter().map(of_field).collect();
+        may_be(found, &meant, most)
+    })
+}
+
+/// `3 or 4`
+fn any_of(program: &Program, ty: Ty, values: &[Value]) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for value in values {
+        let word = shown(program, ty, value);
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words.join(" or ")
+}
+
+fn largest_of(array: &Array) -> f64 {
+    (0..array.data.len()).map(|at| largest(&array.data.get(at))).fold(0.0, f64::max)
 }
 
 /// `[1][3]`

@@ -6,18 +6,19 @@
 
 use std::fmt;
 
-use super::interp::{Arg, Error, Fault, Options, run_within};
+use super::interp::{Arg, Error, Fault, Options, Traced, run_within};
 use super::{
-    Access, Block, Codelet, Expr, ExprKind, FaultKind, Func, FuncId, Place, Program, Spectrum, Stmt, StmtKind, VarId,
-    VarKind, visit,
+    Block, Codelet, Expr, ExprKind, FaultKind, Func, FuncId, Program, Spectrum, Stmt, StmtKind, VarId, VarKind, visit,
 };
 use hidp_syntax::ast::Direction;
 
 mod compare;
 mod inputs;
+mod racing;
 mod sizes;
 
 use inputs::{Filling, Inputs};
+use racing::{Racing, racing};
 
 /// Steps of the interpreter for one codelet, those of its function included.
 const STEPS: u64 = 200_000;
@@ -97,6 +98,7 @@ pub fn agree(program: &Program, spectrum: &Spectrum, steps: &mut u64) -> Vec<Agr
             steps: STEPS,
             exact: spectrum.ordered && codelet.ordered,
             fillings: Vec::new(),
+            racing: [spectrum.meaning, codelet.func].map(|func| racing(program, &program.funcs[func])),
         };
         let agreement = comparison.agreement();
         *steps = comparison.left;
@@ -118,6 +120,8 @@ struct Comparison<'a> {
     exact: bool,
     /// How parameters are filled so that the function does not fault.
     fillings: Vec<Filling>,
+    /// What the order of iterations changes in the function, and in the codelet.
+    racing: [Racing; 2],
 }
 
 /// What came of one set of values of tunables.
@@ -169,7 +173,7 @@ impl Comparison<'_> {
                     fits = false;
                     break;
                 };
-                match self.outcome(function, &inputs) {
+                match self.outcome(function, &[], &inputs) {
                     Ok(Outcome::Gives(_)) => {}
                     Ok(Outcome::Faults(_) | Outcome::Undefined(_)) => fits = false,
                     Err(Stopped::Native(name)) => return Err(Agreement::Unknown(of_native(&name))),
@@ -211,6 +215,9 @@ impl Comparison<'_> {
                 match self.run(function, &body, &inputs) {
                     Ok(Compared::Same) => compared += usize::from(size.iter().any(|size| *size > 1)),
                     Ok(Compared::NotMeant) => {}
+                    Ok(Compared::Differs(what)) if self.racing[0].unlisted.is_some() => {
+                        return Tried::Nowhere(self.undecided(&what));
+                    }
                     Ok(Compared::Differs(what)) => {
                         return Tried::Differs(Box::new(self.difference(&inputs, values, what)));
                     }
@@ -235,17 +242,17 @@ impl Comparison<'_> {
 
     /// Runs both on the same arguments.
     fn run(&mut self, function: &Func, body: &Func, inputs: &Inputs) -> Result<Compared, Stopped> {
-        let found = self.outcome(body, inputs)?;
+        let [listed, own] = [0, 1].map(|body| self.racing[body].listed.clone());
+        let found = self.outcome(body, &own, inputs)?;
         // Its condition does not hold: what the function gives is not asked, which would take steps.
         if matches!(&found, Outcome::Faults(fault) if fault.span == body.span) {
             return Ok(Compared::NotMeant);
         }
-        let meant = self.outcome(function, inputs)?;
+        let meant = self.outcome(function, &listed, inputs)?;
         Ok(match (meant, found) {
             (Outcome::Undefined(_), _) => Compared::NotMeant,
             (Outcome::Gives(meant), Outcome::Gives(found)) => {
-                let racing = racing(function);
-                match compare::difference(self.program, function, (&racing, self.exact), &meant, &found) {
+                match compare::difference(self.program, function, self.exact, &meant, &found) {
                     Some(what) => Compared::Differs(what),
                     None => Compared::Same,
                 }
@@ -258,15 +265,15 @@ impl Comparison<'_> {
         })
     }
 
-    fn outcome(&mut self, function: &Func, inputs: &Inputs) -> Result<Outcome, Stopped> {
+    fn outcome(&mut self, function: &Func, listed: &[usize], inputs: &Inputs) -> Result<Outcome, Stopped> {
         let given = RUN.min(self.steps).min(self.left);
         let mut rest = given;
         let options = Options { max_bytes: BYTES, ..Options::default() };
-        let results = run_within(self.program, function, inputs.args.clone(), &options, &mut rest);
+        let results = run_within(self.program, function, inputs.args.clone(), (&options, listed), &mut rest);
         self.steps -= given - rest;
         self.left -= given - rest;
         match results {
-            Ok(results) => Ok(Outcome::Gives(results.args)),
+            Ok(results) => Ok(Outcome::Gives(results)),
             // Which body needs more memory says nothing of what it computes.
             Err(Error::Fault(Fault { kind: FaultKind::Allocation, .. })) => Err(Stopped::Run),
             Err(Error::Fault(fault)) => Ok(Outcome::Faults(fault)),
@@ -276,6 +283,12 @@ impl Comparison<'_> {
             Err(Error::Native(name)) => Err(Stopped::Native(name)),
             Err(error @ (Error::Call(_) | Error::Race { .. })) => Err(Stopped::Defect(error.to_string())),
         }
+    }
+
+    /// Why a difference is none for sure.
+    fn undecided(&self, what: &What) -> String {
+        let array = self.racing[0].unlisted.as_deref().unwrap_or_default();
+        format!("{what}; but what `{array}` gets depends on the order of iterations")
     }
 
     fn difference(&self, inputs: &Inputs, values: &[i64], what: What) -> Difference {
@@ -308,7 +321,7 @@ enum Compared {
 }
 
 enum Outcome {
-    Gives(Vec<Arg>),
+    Gives(Traced),
     Faults(Fault),
     /// A function without checks would go wrong here.
     Undefined(Fault),
@@ -338,17 +351,6 @@ fn body(program: &Program, codelet: &Codelet, values: &[i64]) -> Func {
         body.body.stmts.insert(2 * values.len(), Stmt { kind, span: body.span });
     }
     body
-}
-
-/// Outputs of which iterations may write one element, so that any of them may be the last.
-fn racing(function: &Func) -> Vec<VarId> {
-    let mut found = Vec::new();
-    visit::walk_stmts(&function.body, |stmt| {
-        if let StmtKind::Store { place: Place { array, access: Access::Shared, .. }, .. } = &stmt.kind {
-            found.push(*array);
-        }
-    });
-    found
 }
 
 /// The integers in an expression.

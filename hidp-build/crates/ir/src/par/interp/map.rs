@@ -87,6 +87,7 @@ impl<'p> Machine<'p> {
         if let Some(watch) = &mut self.watch {
             watch.moved_on(&self.maps);
         }
+        self.several.moved_on(&self.maps);
     }
 
     fn set_iters(&mut self, map: &Map, ranges: &[Range], at: &[i64]) {

@@ -44,6 +44,7 @@ mod prim;
 mod races;
 mod recur;
 mod segments;
+mod several;
 mod special;
 mod stmt;
 #[cfg(test)]
@@ -188,20 +189,33 @@ pub fn run_with(program: &Program, func: FuncId, args: Args, options: &Options) 
     Ok(machine.leave(function))
 }
 
-/// Runs a function that need not be one of the program's, with so many steps; leaves the steps that were not taken.
+/// What a run leaves for comparisons.
+pub(super) struct Traced {
+    /// The arguments as they are afterwards.
+    pub(super) args: Vec<Arg>,
+    /// What elements of the parameters in question may be, by the order of iterations; those that nothing stored are not here.
+    pub(super) several: several::Values,
+}
+
+/// Runs a function that need not be one of the program's, with so many steps; leaves the steps that were not taken. Of `watched`
+/// parameters, which only stores write, all values that elements may get are listed.
 pub(super) fn run_within(
     program: &Program,
     function: &Func,
     args: Args,
-    options: &Options,
+    (options, watched): (&Options, &[usize]),
     steps: &mut u64,
-) -> Result<Results, Error> {
+) -> Result<Traced, Error> {
     let options = Options { fuel: Some(*steps), ..options.clone() };
     let mut machine = Machine::new(program, &function.vars, &options);
-    let done = machine.enter(function, args).and_then(|()| machine.function(function));
+    let done = machine.enter(function, args).and_then(|()| {
+        machine.several.watched = watched.iter().map(|at| (machine.buffer(function.params[*at]), *at)).collect();
+        machine.function(function)
+    });
     *steps = machine.fuel.unwrap_or(0);
     done.map_err(|error| *error)?;
-    Ok(machine.leave(function))
+    let several = std::mem::take(&mut machine.several.values);
+    Ok(Traced { several, args: machine.leave(function).args })
 }
 
 /// Errors are boxed to keep results small.
@@ -247,6 +261,7 @@ struct Machine<'p> {
     /// Maps that have been run so far.
     map_runs: u64,
     watch: Option<races::Watch>,
+    several: several::Several,
     /// Of the recurrence that is being computed.
     cells: Option<recur::Cells>,
     fuel: Option<u64>,
@@ -258,7 +273,20 @@ impl<'p> Machine<'p> {
         let memory = Memory::default();
         let watch = options.races.then(races::Watch::default);
         let fuel = options.fuel;
-        Machine { program, options, vars, frame, memory, maps: Vec::new(), map_runs: 0, watch, cells: None, fuel }
+        let several = several::Several::default();
+        Machine {
+            program,
+            options,
+            vars,
+            frame,
+            memory,
+            maps: Vec::new(),
+            map_runs: 0,
+            watch,
+            several,
+            cells: None,
+            fuel,
+        }
     }
 
     /// Takes a step, if there is fuel for it.

@@ -14,7 +14,7 @@ use hidp_syntax::source::Span;
 const MAX_READERS: usize = 8;
 
 /// The maps around an access, outermost first: which run of a map, and which iteration of it.
-type Path = Vec<(u64, i64)>;
+pub(super) type Path = Vec<(u64, i64)>;
 
 #[derive(Clone, Debug)]
 struct Touch {
@@ -88,7 +88,7 @@ impl Watch {
 }
 
 /// Whether two iterations may run at the same time: they part at two iterations of one map.
-fn at_once(a: &Path, b: &Path) -> bool {
+pub(super) fn at_once(a: &Path, b: &Path) -> bool {
     let parting = a.iter().zip(b).find(|(a, b)| a != b);
     parting.is_some_and(|((map, _), (other, _))| map == other)
 }

@@ -31,6 +31,7 @@ impl<'p> Machine<'p> {
                 let value = self.eval(value)?;
                 let at = self.place(place)?;
                 self.touch(at, true, place.access, place.span)?;
+                self.note(at, &value);
                 self.store(at, &place.path, value);
             }
             StmtKind::Declare { var, zero } => self.declare(*var, *zero, stmt.span)?,
