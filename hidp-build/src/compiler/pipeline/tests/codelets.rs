@@ -127,6 +127,13 @@ codelet paired "backwards"
 { w = Pair{a: 0, b: 0}; for (long i = N - 1; i >= 0; i -= 1) if (at[i] < M) w[at[i]] = v[i]; }
 "#;
 
+const SCALED: &str = r#"
+function scaled input float x[N]; output float y[N];
+{ map { i := [0:N); y[i] = i == 0 ? 1000000000 * x[i] : x[i] / 4; } }
+codelet scaled "by a product"
+{ map { i := [0:N); y[i] = i == 0 ? 1000000000 * x[i] : 0.25f * x[i]; } }
+"#;
+
 /// What is reported before codelets are chosen.
 fn found(text: &str) -> Vec<Code> {
     let mut sink = Sink::new();
@@ -136,7 +143,7 @@ fn found(text: &str) -> Vec<Code> {
 
 #[test]
 fn right_codelets_pass() {
-    for text in [SUM, SCAN, PRODUCT, SPARSE, BEST, COUNTS, ORDER, LAST, PLACED, PAIRS] {
+    for text in [SUM, SCAN, PRODUCT, SPARSE, BEST, COUNTS, ORDER, LAST, PLACED, PAIRS, SCALED] {
         assert_eq!(found(text), [], "{text}");
     }
 }
@@ -198,6 +205,8 @@ fn wrong_codelets_are_found() {
             "i -= 1) if (at[i] < M) w[at[i]] = v[i];",
             "i -= 1) if (at[i] < M) w[at[i]] = Pair{a: v[i].b, b: v[i].a};",
         ),
+        // A small element beside a large one.
+        (SCALED, "0.25f * x[i]", "0.5f * x[i]"),
     ];
     for (text, from, to) in mutations {
         assert!(text.contains(from), "{from}");

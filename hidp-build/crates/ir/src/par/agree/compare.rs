@@ -6,11 +6,12 @@ use crate::par::{Func, Program, VarKind};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::ty::Ty;
 
-/// Floats may differ by so much of the largest number in an output: products and quotients that were rounded in another order.
+/// Where a body rounds, floats may differ by so much of the largest number in an output: products and quotients that were rounded in another
+/// order. An element can be small because large numbers cancel, so its own size says nothing of its error.
 const FLOAT: f64 = 1.0 / 4096.0;
 const DOUBLE: f64 = 1.0 / (1_u64 << 40) as f64;
 
-/// The first element that differs, in any bit where it is to be `exact`.
+/// The first element that differs: in any bit where it is to be `exact`, and in its value where neither body rounds.
 pub(super) fn difference(
     program: &Program,
     function: &Func,
@@ -18,6 +19,7 @@ pub(super) fn difference(
     meant: &Traced,
     found: &Traced,
 ) -> Option<What> {
+    let rounded = !exact && (meant.rounded || found.rounded);
     let both = meant.args.iter().zip(&found.args);
     for (position, (param, args)) in function.params.iter().zip(both).enumerate() {
         let var = &function.vars[*param];
@@ -26,7 +28,7 @@ pub(super) fn difference(
         }
         let (place, meant, found) = match args {
             (Arg::Array(meant_array), Arg::Array(found_array)) => {
-                let most = if !exact { largest_of(meant_array) } else { 0.0 };
+                let most = if rounded { largest_of(meant_array) } else { 0.0 };
                 let ends =
                     |at| [(meant, meant_array), (found, found_array)].map(|(of, array)| of.values(position, array, at));
                 let differs = |at: &usize| {
@@ -38,7 +40,7 @@ pub(super) fn difference(
                 (index(&meant_array.shape, at), meant, found)
             }
             (Arg::Scalar(meant), Arg::Scalar(found)) => {
-                let most = if !exact { largest(meant) } else { 0.0 };
+                let most = if rounded { largest(meant) } else { 0.0 };
                 if alike(meant, found, most) {
                     continue;
                 }

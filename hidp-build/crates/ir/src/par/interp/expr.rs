@@ -1,6 +1,7 @@
 //! Expressions.
 
 use super::super::{Block, ConvertMode, Expr, ExprKind, Place, ScalarFnId};
+use super::exact;
 use super::memory::BufferId;
 use super::ops::{self, OpFault};
 use super::{Error, Flow, Machine, Run, Slot, Value};
@@ -29,6 +30,7 @@ impl<'p> Machine<'p> {
             ExprKind::Binary { op, left, right, checked } => {
                 let left = self.eval(left)?;
                 let right = self.eval(right)?;
+                self.rounded |= exact::binary(*op, &left, &right);
                 ops::binary(*op, &left, &right)
                     .or_else(|OpFault { kind, values }| self.fault_unless_proved(!checked, kind, expr.span, values))
             }
@@ -45,7 +47,12 @@ impl<'p> Machine<'p> {
                 }
             }
             ExprKind::Convert { operand, mode } => self.convert(expr, operand, *mode),
-            ExprKind::Math(function, operands) => Ok(ops::math(*function, &self.eval_all(operands)?)),
+            ExprKind::Math(function, operands) => {
+                let operands = self.eval_all(operands)?;
+                let result = ops::math(*function, &operands);
+                self.rounded |= exact::math(*function, &operands, &result);
+                Ok(result)
+            }
             ExprKind::Call(callee, args) => {
                 let args = self.eval_all(args)?;
                 self.scalar_call(*callee, args)
@@ -63,7 +70,11 @@ impl<'p> Machine<'p> {
         let value = self.eval(operand)?;
         let to = expr.scalar();
         match mode {
-            ConvertMode::Cast => Ok(ops::cast(&value, to)),
+            ConvertMode::Cast => {
+                let result = ops::cast(&value, to);
+                self.rounded |= exact::cast(&value, &result);
+                Ok(result)
+            }
             ConvertMode::Checked => match ops::narrow(&value, to) {
                 Ok(value) => Ok(value),
                 Err(OpFault { kind, values }) => self.fault(kind, expr.span, values),

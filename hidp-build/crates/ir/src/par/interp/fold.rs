@@ -1,7 +1,7 @@
 //! Folds: one step, and the accumulators of reductions.
 
 use super::super::{FoldFn, FoldOp};
-use super::{Machine, Run, Value, ops};
+use super::{Machine, Run, Value, exact, ops};
 use crate::par::FaultKind;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Scalar;
@@ -39,6 +39,7 @@ impl<'p> Machine<'p> {
         match op.func {
             FoldFn::Fn(function) => self.scalar_call(function, vec![left, right]),
             FoldFn::Add | FoldFn::Mul | FoldFn::Min | FoldFn::Max | FoldFn::And | FoldFn::Or | FoldFn::Xor => {
+                self.rounded |= exact::fold_step(op.func, &left, &right);
                 Ok(ops::fold_step(op.func, &left, &right))
             }
         }

@@ -34,6 +34,7 @@ use hidp_syntax::ty::Ty;
 
 mod bind;
 mod call;
+mod exact;
 mod expr;
 mod fold;
 mod map;
@@ -193,6 +194,8 @@ pub fn run_with(program: &Program, func: FuncId, args: Args, options: &Options) 
 pub(super) struct Traced {
     /// The arguments as they are afterwards.
     pub(super) args: Vec<Arg>,
+    /// Whether a result of floats was rounded.
+    pub(super) rounded: bool,
     /// What elements of the parameters in question may be, by the order of iterations; those that nothing stored are not here.
     pub(super) several: several::Values,
 }
@@ -215,7 +218,7 @@ pub(super) fn run_within(
     *steps = machine.fuel.unwrap_or(0);
     done.map_err(|error| *error)?;
     let several = std::mem::take(&mut machine.several.values);
-    Ok(Traced { several, args: machine.leave(function).args })
+    Ok(Traced { rounded: machine.rounded, several, args: machine.leave(function).args })
 }
 
 /// Errors are boxed to keep results small.
@@ -262,6 +265,8 @@ struct Machine<'p> {
     map_runs: u64,
     watch: Option<races::Watch>,
     several: several::Several,
+    /// Whether a result of floats was rounded.
+    rounded: bool,
     /// Of the recurrence that is being computed.
     cells: Option<recur::Cells>,
     fuel: Option<u64>,
@@ -284,6 +289,7 @@ impl<'p> Machine<'p> {
             map_runs: 0,
             watch,
             several,
+            rounded: false,
             cells: None,
             fuel,
         }
