@@ -4,6 +4,7 @@ mod examples;
 mod growth;
 mod headers;
 mod layers;
+mod limits;
 mod models;
 mod numbers;
 mod rust;
@@ -37,6 +38,7 @@ pub(crate) fn run() -> Result<()> {
     findings.extend(text::check(&files)?);
     findings.extend(headers::check(&files)?);
     findings.extend(models::check(&files)?);
+    findings.extend(limits::check(&files)?);
     findings.extend(numbers::check()?);
     findings.extend(variables::check(&files)?);
     if !crate::bindings::are_current()? {

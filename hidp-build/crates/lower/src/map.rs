@@ -15,9 +15,6 @@ use hidp_plan::{self as plan, Exec, Mapping, Strategy};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
-/// As many lanes as two vectors of 32 bits each have where those are widest, and twice that.
-const MOST_LANES: i64 = 64;
-
 /// Iterations that a launch shares out.
 #[derive(Clone, Copy)]
 pub(super) struct Shared<'a> {
@@ -177,9 +174,10 @@ impl Lowerer<'_> {
             }
             None => most,
         };
-        // Groups of lanes would be cut at the ends of parts.
+        // Groups of lanes would be cut at the ends of parts: four vectors of 4-byte elements have as many lanes as one has bytes.
+        let most_lanes = make::long(self.model.vector_bytes.into());
         let part = match self.mapping.strategy {
-            Strategy::Wide => make::mul(make::ceil_div(part, make::long(MOST_LANES)), make::long(MOST_LANES)),
+            Strategy::Wide => make::mul(make::ceil_div(part, most_lanes.clone()), most_lanes),
             Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Serial | Strategy::Device(_) => part,
         };
         let part = self.body.fix("part", part);

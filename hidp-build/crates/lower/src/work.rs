@@ -14,9 +14,6 @@ use hidp_syntax::ty::{Scalar, Ty};
 
 use super::{Binding, Lowerer, make};
 
-/// Parts of an expression beyond which a variable is taken for unknown: each substitution may double them.
-const LARGEST: usize = 64;
-
 /// What a variable is on average.
 #[derive(Clone)]
 struct Mean {
@@ -133,9 +130,9 @@ impl Lowerer<'_> {
     fn learn(&self, var: par::VarId, value: &par::Expr, known: &mut Known) {
         let varies = known.varies(value);
         let value = on_average(value, &known.means);
-        let mut parts = 0;
+        let mut parts: u32 = 0;
         visit::walk_subexprs(&value, |_| parts += 1);
-        match value.ty == Ty::LONG && parts <= LARGEST && self.is_known_throughout(&value) {
+        match value.ty == Ty::LONG && parts <= self.model.known_parts && self.is_known_throughout(&value) {
             true => known.means.insert(var, Mean { value, varies }),
             false => known.means.remove(&var),
         };

@@ -13,16 +13,22 @@ use hidp_ir::par::BinOp;
 use hidp_syntax::index::Arena;
 use hidp_syntax::ordered::{OrdMap, OrdSet};
 
-/// What a loop with so many iterations becomes whose body ends with a condition and an iteration: where the condition holds for all, they run side
-/// by side, else in order. Nothing if an iteration does more than to compute, load and store, under conditions and in counted loops.
-pub(super) fn side_by_side(turns: &Loop, times: u32, vars: &mut Arena<VarId, Var>) -> Option<Vec<Stmt>> {
+/// What a loop with so many `times` becomes whose body ends with a condition and an iteration: where the condition holds for all, they run side
+/// by side, else in order. Nothing if an iteration does more than to compute, load and store, under conditions and in counted loops. Those of at most
+/// `written_out` iterations that all share are unrolled.
+pub(super) fn side_by_side(
+    turns: &Loop,
+    (times, written_out): (u32, u32),
+    vars: &mut Arena<VarId, Var>,
+) -> Option<Vec<Stmt>> {
     let (Stmt::If { cond, then, otherwise }, before) = turns.body.stmts.split_last()? else { return None };
     if !otherwise.stmts.is_empty() || !is_plain(&turns.body) {
         return None;
     }
     let in_order = copy::of(Loop { kind: LoopKind::Unroll(1), ..turns.clone() }, vars);
     let varying = varying(turns.var, &[before, &then.stmts], vars);
-    let mut beside = Beside { varying, turn: turns.var, copies: vec![OrdMap::new(); times as usize], vars };
+    let mut beside =
+        Beside { varying, turn: turns.var, copies: vec![OrdMap::new(); times as usize], written_out, vars };
     let mut stmts = beside.block(before);
     let conds = (0..times as usize).map(|at| beside.of(cond.clone(), at));
     let all = conds.reduce(|left, right| make::binary(BinOp::And, left, right))?;
@@ -69,15 +75,13 @@ fn is_plain(block: &Block) -> bool {
     })
 }
 
-/// Loops with more iterations are left as they are.
-const MOST_WRITTEN: i128 = 16;
-
-/// Compilers see what one iteration side by side shares with the next of another where a loop of few iterations is written out.
-fn write_out(node: &mut Loop) {
+/// Compilers see what one iteration side by side shares with the next of another where a loop of at most so many iterations is unrolled.
+fn unroll(node: &mut Loop, most: u32) {
     let range = make::as_int(&node.lo).zip(make::as_int(&node.hi)).zip(make::as_int(&node.step));
     let count = range.map(|((lo, hi), step)| (hi - lo + step - 1) / step.max(1));
-    if let (LoopKind::Seq, Some(count @ 1..=MOST_WRITTEN)) = (&node.kind, count) {
-        node.kind = LoopKind::Unroll(count as u32);
+    let few = count.and_then(|count| u32::try_from(count).ok()).filter(|count| (1..=most).contains(count));
+    if let (LoopKind::Seq, Some(count)) = (&node.kind, few) {
+        node.kind = LoopKind::Unroll(count);
     }
 }
 
@@ -141,6 +145,8 @@ struct Beside<'a> {
     turn: VarId,
     /// What the variables that differ are called in each.
     copies: Vec<OrdMap<VarId, VarId>>,
+    /// Iterations of a shared loop up to which it is unrolled.
+    written_out: u32,
     vars: &'a mut Arena<VarId, Var>,
 }
 
@@ -156,7 +162,7 @@ impl Beside<'_> {
                 child.stmts = self.block(&mem::take(&mut child.stmts));
             }
             if let Stmt::Loop(node) = &mut once {
-                write_out(node);
+                unroll(node, self.written_out);
             }
             return vec![once];
         }

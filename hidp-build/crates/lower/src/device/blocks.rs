@@ -12,9 +12,6 @@ use hidp_syntax::place::Place;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
-/// Most iterations of a loop that are written out at once.
-const MOST_WRITTEN: u32 = 64;
-
 /// What a kernel of blocks knows of the iteration at hand.
 struct Digits<'a> {
     map: &'a Map,
@@ -82,9 +79,10 @@ impl Lowerer<'_> {
     /// Loops of a lane, outermost first, around an iteration.
     fn turns_of_lane(&mut self, digits: &mut Digits<'_>, lines: &[usize]) {
         let Some((number, inner)) = lines.split_first() else { return self.iteration_of_lane(digits) };
+        let most = self.of_model(|model| model.unrolled);
         let beside =
             lines.iter().map(|at| Some(&digits.blocks.lines[*at]).filter(|line| line.place == Place::Reg)?.size);
-        let beside = beside.product::<Option<u32>>().filter(|times| *times <= MOST_WRITTEN);
+        let beside = beside.product::<Option<u32>>().filter(|times| *times <= most);
         if let Some(times) = beside {
             return self.side_by_side_in_lane(digits, lines, times);
         }
@@ -93,9 +91,7 @@ impl Lowerer<'_> {
         digits.known.insert(*number, make::var(at, Ty::LONG));
         self.turns_of_lane(digits, inner);
         let kind = match line.place {
-            Place::Unroll | Place::Reg => {
-                line.size.map_or(LoopKind::Seq, |times| LoopKind::Unroll(times.min(MOST_WRITTEN)))
-            }
+            Place::Unroll | Place::Reg => line.size.map_or(LoopKind::Seq, |times| LoopKind::Unroll(times.min(most))),
             Place::Seq if digits.blocks.written_out(digits.map) == Some(*number) => turns(digits.map),
             Place::Seq
             | Place::Host
@@ -115,7 +111,8 @@ impl Lowerer<'_> {
         self.iteration_of_lane(digits);
         let (lo, hi, step) = (make::long(0), make::long(times.into()), make::long(1));
         let turns = Loop { var: turn, lo, hi, step, kind: LoopKind::Unroll(times), body: self.body.leave() };
-        match side_by_side(&turns, times, &mut self.body.vars) {
+        let written_out = self.of_model(|model| model.slots.written_out);
+        match side_by_side(&turns, (times, written_out), &mut self.body.vars) {
             Some(stmts) => stmts.into_iter().for_each(|stmt| self.body.push(stmt)),
             None => self.body.push(Stmt::Loop(turns)),
         }

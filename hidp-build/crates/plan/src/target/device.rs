@@ -52,6 +52,8 @@ pub struct DeviceModel {
     pub heavy_run: u32,
     /// Minimum length of a row that gets a warp of its own: at least two iterations per lane.
     pub warp_row: u32,
+    /// Maximum iterations that a lane takes side by side, and maximum unroll factor of its loops.
+    pub unrolled: u32,
     /// Values for what codelets leave open.
     pub codelets: Codelets,
     /// Levels at which calls of functions with codelets run.
@@ -291,6 +293,7 @@ impl DeviceModel {
             most_runs: int("work", "most_runs")?,
             heavy_run: int("work", "heavy_run")?,
             warp_row: int("work", "warp_row")?,
+            unrolled: int("work", "unrolled")?,
             copied_bytes: int("updates", "bytes")?,
             copied_element: int("updates", "element")?,
             items: DeviceItems {

@@ -117,6 +117,8 @@ pub struct Model {
     pub pass_tiles: u32,
     /// The same of a chunk that copies what the lanes of their column load.
     pub part_tiles: u32,
+    /// Parts of an expression up to which an estimate of work substitutes it for a variable.
+    pub known_parts: u32,
     /// How a loop is written.
     pub loops: LoopRules,
     /// Operations on vector lanes that a thread does in a microsecond.
@@ -319,6 +321,7 @@ impl Model {
             scalar_operation: int("speed", "scalar")?,
             pass_tiles: int("work", "pass_tiles")?,
             part_tiles: int("work", "part_tiles")?,
+            known_parts: int("work", "known_parts")?,
             loops: LoopRules {
                 strip: int("loops", "strip")?,
                 angles: int("loops", "angles")?,
