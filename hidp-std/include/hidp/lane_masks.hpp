@@ -18,6 +18,13 @@ constexpr bool kLaneBits = true;
 constexpr bool kLaneBits = false;
 #endif
 
+// How many vectors an instruction set has registers for.
+#if defined(HIDP_LANE_BITS) || defined(__aarch64__)
+constexpr int64_t kVectorRegisters = 32;
+#else
+constexpr int64_t kVectorRegisters = 16;
+#endif
+
 // Vectors of `Lanes` elements.
 template <class T, int Lanes>
 struct LaneVector {

@@ -134,7 +134,8 @@ fn divisions(body: &Block) -> Option<usize> {
             | ExprKind::IsAligned(..)
             | ExprKind::Broadcast(..)
             | ExprKind::Any(_)
-            | ExprKind::LaneCount(_) => {}
+            | ExprKind::LaneCount(_)
+            | ExprKind::VectorRegisters => {}
         });
     });
     quick.then_some(divisions)

@@ -112,7 +112,8 @@ pub(super) fn stays(cond: &Expr, node: &Loop) -> bool {
             | ExprKind::IsAligned(..)
             | ExprKind::Broadcast(..)
             | ExprKind::Any(_)
-            | ExprKind::LaneCount(_) => false,
+            | ExprKind::LaneCount(_)
+            | ExprKind::VectorRegisters => false,
         };
     });
     stays

@@ -97,7 +97,9 @@ pub(super) fn compare(pinned: &Nest, usual: &Nest, mapping: &Mapping, model: &De
             | Property::Parts(_)
             | Property::WarpColumns(_)
             | Property::Joined
-            | Property::Updates(_) => {}
+            | Property::Updates(_)
+            | Property::Flight(_)
+            | Property::Registers(_) => {}
         }
     }
     let others = [pinned.tables.len(), pinned.narrow.len(), pinned.assumptions.len()];
@@ -193,7 +195,9 @@ impl Free<'_> {
                 | Property::Turns(_)
                 | Property::Parts(_)
                 | Property::WarpColumns(_)
-                | Property::Updates(_),
+                | Property::Updates(_)
+                | Property::Flight(_)
+                | Property::Registers(_),
                 _,
             ) => {
                 let range = choices::numbers_of_property(pinned, !self.is_on_threads());

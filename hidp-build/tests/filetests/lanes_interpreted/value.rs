@@ -70,6 +70,8 @@ impl Machine<'_> {
             ExprKind::WorkerCount => Value::I64(1),
             ExprKind::Any(mask) => Value::Bool(self.lanes_of(*mask)?.iter().any(truth)),
             ExprKind::LaneCount(_) => Value::I64(self.count as i64),
+            // As many as any rule asks for, so that groups of all sizes are run.
+            ExprKind::VectorRegisters => Value::I64(32),
             ExprKind::Call(..) => return Err(Stop::Unknown("functions")),
             ExprKind::Near(..) => return Err(Stop::Unknown("angles that are likely small")),
             ExprKind::GroupCount(_) | ExprKind::IsAligned(..) | ExprKind::Broadcast(..) => {

@@ -52,6 +52,7 @@ pub fn expr(scope: &Scope<'_>, dialect: &dyn Dialect, node: &Expr) -> Piece {
         ExprKind::GroupCount(grid) => Piece::atom(dialect.group_count(*grid)),
         ExprKind::Any(mask) => value::call("hidp::wide_any", [scope.name(*mask)]),
         ExprKind::LaneCount(lanes) => Piece::atom(super::wide::lane_count(*lanes)),
+        ExprKind::VectorRegisters => Piece::atom("hidp::kVectorRegisters"),
         ExprKind::IsAligned(var, bytes) => value::call(format!("hidp::is_aligned<{bytes}>"), [scope.name(*var)]),
         ExprKind::Broadcast(level, value) => broadcast(scope, *level, value, sub(value)),
     }

@@ -77,4 +77,6 @@ pub enum ExprKind {
     Any(VarId),
     /// How many lanes a group has, `long`.
     LaneCount(Lanes),
+    /// How many vector registers the instruction set has, `long`.
+    VectorRegisters,
 }

@@ -141,7 +141,8 @@ impl Numbers {
             | ExprKind::GroupCount(_)
             | ExprKind::IsAligned(..)
             | ExprKind::Any(_)
-            | ExprKind::LaneCount(_) => {}
+            | ExprKind::LaneCount(_)
+            | ExprKind::VectorRegisters => {}
         }
     }
 }

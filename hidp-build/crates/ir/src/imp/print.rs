@@ -310,6 +310,7 @@ impl Printer<'_> {
             | ExprKind::IsAligned(..)
             | ExprKind::Any(_)
             | ExprKind::LaneCount(_)
+            | ExprKind::VectorRegisters
             | ExprKind::Broadcast(..) => text,
         }
     }
@@ -339,6 +340,7 @@ impl Printer<'_> {
             ExprKind::GroupCount(Grid { level, block, .. }) => format!("group_count({}, {block})", level.name()),
             ExprKind::Any(mask) => format!("any({})", self.name(*mask)),
             ExprKind::LaneCount(lanes) => format!("lane_count({} bits x {})", lanes.bits, lanes.groups),
+            ExprKind::VectorRegisters => "vector_registers".to_owned(),
             ExprKind::IsAligned(var, bytes) => format!("is_aligned({}, {bytes})", self.name(*var)),
             ExprKind::Broadcast(level, a) => format!("broadcast {}({})", level.name(), self.expr(a)),
         }

@@ -138,7 +138,8 @@ macro_rules! operands_in {
             | ExprKind::GroupCount(_)
             | ExprKind::IsAligned(..)
             | ExprKind::Any(_)
-            | ExprKind::LaneCount(_) => Vec::new(),
+            | ExprKind::LaneCount(_)
+            | ExprKind::VectorRegisters => Vec::new(),
             ExprKind::Load(Element { index, .. }) => vec![index],
             ExprKind::Unary(_, a)
             | ExprKind::Cast(a)
@@ -379,6 +380,7 @@ pub fn expr_name_mut(expr: &mut Expr) -> Option<&mut VarId> {
         | ExprKind::WorkerCount
         | ExprKind::GroupCount(_)
         | ExprKind::LaneCount(_)
+        | ExprKind::VectorRegisters
         | ExprKind::Broadcast(..) => None,
     }
 }

@@ -133,6 +133,7 @@ fn reads_any(expr: &Expr, vars: &OrdSet<VarId>) -> bool {
             | ExprKind::WorkerCount
             | ExprKind::GroupCount(_)
             | ExprKind::LaneCount(_)
+            | ExprKind::VectorRegisters
             | ExprKind::Broadcast(..) => false,
         };
     });

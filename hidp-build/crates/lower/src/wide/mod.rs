@@ -49,6 +49,7 @@ use control::Around;
 use hidp_ir::imp::{self, Again, Expr, Group, Lanes, SetLanes, Stmt, VarId, VarKind, Wide, WideKind, WideStmt};
 use hidp_ir::par::effects::{Effects, may_fault};
 use hidp_ir::par::{self, BinOp, Map, UnOp};
+use hidp_plan::notation::Property;
 use hidp_plan::wide::live::{self, Jumps};
 use hidp_plan::wide::{Allocated, Classes, Joins, Packed};
 use hidp_plan::{self as plan, Recipe, WideShape};
@@ -82,6 +83,16 @@ pub(super) struct State {
     around: Vec<Around>,
 }
 
+/// The iterations of a map that are in lanes.
+struct Iterations<'a> {
+    map: &'a Map,
+    range: &'a Range,
+    accs: &'a [Acc<'a>],
+    classes: Classes,
+    packed: Vec<Packed>,
+    allocated: Vec<Allocated>,
+}
+
 impl Lowerer<'_> {
     /// Positions `[low, high)` of a map's last range, whole iterations in lanes; in order where rows are too long to be packed, or
     /// arrays of iterations to be kept.
@@ -94,16 +105,16 @@ impl Lowerer<'_> {
         };
         let mut fit = self.rows_fit(&packed);
         fit.extend(self.arrays_fit(&allocated));
-        let group = (&packed[..], &allocated[..]);
+        let iterations = Iterations { map, range, accs, classes, packed, allocated };
         let Some(fit) = fit.into_iter().reduce(|all, one| make::binary(BinOp::And, all, one)) else {
-            return self.groups((map, accs), range, classes, group, low, high);
+            return self.flights(&iterations, low, high);
         };
         let (low2, high2) = (low.clone(), high.clone());
         let inner: Vec<par::VarId> =
             plan::inner_maps(&map.body).into_iter().filter_map(|inner| Some(inner.iters.last()?.var)).collect();
         self.branch(
             fit,
-            |this| this.groups((map, accs), range, classes, group, low, high),
+            |this| this.flights(&iterations, low, high),
             |this| {
                 this.with_lanes(&inner, |this| {
                     this.range_loop(range, low2, high2, turns(map), &mut |this| this.iteration(map, accs));
@@ -112,19 +123,38 @@ impl Lowerer<'_> {
         );
     }
 
-    fn groups(
-        &mut self,
-        (map, accs): (&Map, &[Acc<'_>]),
-        range: &Range,
-        classes: Classes,
-        (packed, allocated): (&[Packed], &[Allocated]),
-        low: Expr,
-        high: Expr,
-    ) {
+    /// Groups of as many vectors as are in flight together, and smaller ones of what is left.
+    fn flights(&mut self, iterations: &Iterations<'_>, low: Expr, high: Expr) {
         let Recipe::Wide(WideShape { bits, groups }) = self.mapping.recipe else {
             return self.defect("whole iterations are in lanes of a known width");
         };
-        let lanes = Lanes { bits, groups };
+        let few = Lanes { bits, groups };
+        let Some(flight) = self.mapping.number(Property::Flight) else {
+            return self.groups(iterations, few, low, high);
+        };
+        let many = Lanes { bits, groups: flight as u8 };
+        let suits = self.mapping.number(Property::Registers).map(|least| {
+            let registers = Expr { kind: imp::ExprKind::VectorRegisters, ty: Ty::LONG };
+            make::binary(BinOp::Ge, registers, make::long(least.into()))
+        });
+        let count = Expr { kind: imp::ExprKind::LaneCount(many), ty: Ty::LONG };
+        let low = self.body.fix("low", low);
+        let whole = make::mul(make::div(make::sub(high.clone(), low.clone()), count.clone()), count);
+        let past = make::add(low.clone(), make::max(whole, make::long(0)));
+        let Some(suits) = suits else {
+            let past = self.body.fix("past", past);
+            self.groups(iterations, many, low, past.clone());
+            return self.groups(iterations, few, past, high);
+        };
+        let past = self.body.fix("past", make::select(suits.clone(), past, low.clone()));
+        // The condition is a constant: compilers leave out what it excludes.
+        self.branch(suits, |this| this.groups(iterations, many, low, past.clone()), |_| {});
+        self.groups(iterations, few, past, high);
+    }
+
+    fn groups(&mut self, iterations: &Iterations<'_>, lanes: Lanes, low: Expr, high: Expr) {
+        let Iterations { map, range, accs, classes, packed, allocated } = iterations;
+        let (map, range, accs, classes) = (*map, *range, *accs, classes.clone());
         let shift = |position: Expr| make::add(range.lo.clone(), position);
         let lo = self.body.fix("low", shift(low));
         let hi = self.body.fix("high", shift(high));

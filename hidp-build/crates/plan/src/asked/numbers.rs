@@ -123,7 +123,9 @@ impl Asked {
                 | Property::Columns(_)
                 | Property::WarpColumns(_)
                 | Property::Joined
-                | Property::Updates(_) => true,
+                | Property::Updates(_)
+                | Property::Flight(_)
+                | Property::Registers(_) => true,
             };
             mapping.choices.retain(others);
             mapping.choices.push(Property::Turns(chunk));

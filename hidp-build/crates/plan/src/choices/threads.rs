@@ -27,13 +27,17 @@ const REPEATED: Numbers = Numbers::From(2, 64);
 const THREADS: Numbers = Numbers::From(1, 1 << 16);
 /// Of elements that are gathered in a tile, or places.
 const PACKED: Numbers = Numbers::PowersTo(1 << 13);
+/// Of vectors in flight together.
+const FLIGHT: Numbers = Numbers::PowersTo(8);
+/// Of vector registers.
+const REGISTERS: Numbers = Numbers::PowersTo(32);
 /// Most elements in a tile of lanes.
 const MOST_TILE: u64 = 1 << 14;
 /// Of lanes of a tile.
 const COLUMNS: Numbers = Numbers::From(1, 1 << 14);
 
 /// Of nests on threads. A row may ask for those before it.
-pub(super) static OF_NESTS: [Choice<Property, Model>; 9] = [
+pub(super) static OF_NESTS: [Choice<Property, Model>; 11] = [
     Choice {
         word: Property::Together,
         numbers: ANY,
@@ -116,6 +120,22 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 9] = [
             let maps = updates(facts.program, facts.func, nest, facts.mapping.strategy);
             (operations(nest, &maps) >= model.update_operations as usize).then_some(model.update_tile)
         },
+    },
+    Choice {
+        word: Property::Flight,
+        numbers: FLIGHT,
+        needed: NEVER,
+        expected: "whole iterations are in lanes",
+        suits: |facts, _| facts.mapping.strategy == Strategy::Wide,
+        usual: |facts, nest, model| wide::waits(facts.func, nest, model).then_some(model.flight),
+    },
+    Choice {
+        word: Property::Registers,
+        numbers: REGISTERS,
+        needed: NEVER,
+        expected: "more vectors may be in flight together",
+        suits: |facts, _| facts.mapping.number(Property::Flight).is_some(),
+        usual: |_, _, model| Some(model.flight_registers),
     },
 ];
 

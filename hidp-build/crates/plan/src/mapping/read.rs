@@ -205,7 +205,9 @@ impl Lines {
                 | Property::Turns(_)
                 | Property::Parts(_)
                 | Property::WarpColumns(_)
-                | Property::Updates(_) => lines.choices.push(*property),
+                | Property::Updates(_)
+                | Property::Flight(_)
+                | Property::Registers(_) => lines.choices.push(*property),
             }
         }
         Ok(lines)

@@ -82,6 +82,10 @@ vocabulary! {
         Parts = "parts",
         /// Lanes compute which elements so many iterations update, before they are updated.
         Updates = "updates",
+        /// As long as there are iterations for all of them, so many vectors of whole iterations are in flight together, instead of those of `reg`.
+        Flight = "flight",
+        /// That many are where the instruction set has so many vector registers.
+        Registers = "registers",
         /// So many lanes of a warp lie next to each other along the columns of a tile of results.
         WarpColumns = "warp_columns",
     }

@@ -95,6 +95,12 @@ pub struct Model {
     pub heavy_block: u32,
     /// The same with whole iterations in lanes.
     pub wide_block: u32,
+    /// Vectors of whole iterations in lanes that are in flight where loops wait for what they carry.
+    pub flight: u32,
+    /// Vector registers of an instruction set from which on so many are.
+    pub flight_registers: u32,
+    /// Numbers in lanes that such a loop may keep alive.
+    pub flight_live: u32,
     /// Elements of a block of prefixes.
     pub scan_block: u32,
     /// Statements of a reduction up to which several of its iterations are written out.
@@ -308,6 +314,9 @@ impl Model {
             copied_tiles: int("work", "copied_tiles")?,
             heavy_block: int("work", "heavy_block")?,
             wide_block: int("work", "wide_block")?,
+            flight: int("work", "flight")?,
+            flight_registers: int("work", "flight_registers")?,
+            flight_live: int("work", "flight_live")?,
             scan_block: int("work", "scan_block")?,
             repeated_statements: int("work", "repeated_statements")?,
             written_row: int("work", "written_row")?,

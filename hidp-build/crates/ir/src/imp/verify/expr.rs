@@ -119,6 +119,10 @@ impl Checker<'_> {
                 self.lanes_exist(*lanes);
                 self.result(node, Ty::LONG);
             }
+            ExprKind::VectorRegisters => {
+                self.of_processors();
+                self.result(node, Ty::LONG);
+            }
             ExprKind::IsAligned(var, bytes) => {
                 self.use_var(*var);
                 let buffer = matches!(self.kind(*var), VarKind::Buffer { .. });

@@ -90,7 +90,8 @@ impl Walk<'_, '_> {
             | ExprKind::GroupCount(_)
             | ExprKind::IsAligned(..)
             | ExprKind::Broadcast(..)
-            | ExprKind::LaneCount(_) => {}
+            | ExprKind::LaneCount(_)
+            | ExprKind::VectorRegisters => {}
         }
         right
     }
