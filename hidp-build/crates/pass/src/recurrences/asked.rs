@@ -11,7 +11,9 @@ use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
+use super::Around;
 use super::build;
+use super::existing;
 use super::kept::KeptField;
 use super::visits::{self, Folded};
 
@@ -87,7 +89,7 @@ pub(super) fn instead(
     program: &mut Program,
     vars: &mut Arena<VarId, Var>,
     stmts: &[Stmt],
-    (at, something): (usize, bool),
+    (at, around, something): (usize, Around, bool),
 ) -> Option<Instead> {
     let StmtKind::Call { callee, args } = &stmts[at].kind else { return None };
     let rest = &stmts[at + 1..];
@@ -111,7 +113,13 @@ pub(super) fn instead(
     let span = stmts[at].span;
     let even = |expr: &Expr| is_even(vars, expr);
     let ragged = !args.iter().all(|arg| has_even_sizes(arg, &even));
-    let Some(places) = cells(&outputs, rest).filter(|places| something || !places.is_empty()) else {
+    let tables: Vec<VarId> = outputs.iter().map(|(_, array)| *array).collect();
+    // A table at host level is named by what uses it, where there is no memory for it.
+    let tested = match around {
+        Around::Map => existing::tested_before(program, vars, &tables, rest),
+        Around::Host => rest.to_vec(),
+    };
+    let Some(places) = cells(vars, &outputs, &tested).filter(|places| something || !places.is_empty()) else {
         let (which, folds) = visits::folds(program, (func, vars), &outputs, rest)?;
         let mut instead = visits::instead(program, (vars, rest), (asked, args, span), &outputs, (which, folds));
         instead.asks.ragged = ragged;
@@ -135,7 +143,7 @@ pub(super) fn instead(
     }
     let id = program.funcs.push(asked);
     let mut call = vec![Stmt { kind: StmtKind::Call { callee: id, args }, span }];
-    call.extend(rest.iter().cloned());
+    call.extend(tested);
     let mut replace = Replace { places: &places, values: &values };
     call[1..].iter_mut().for_each(|stmt| replace.visit_stmt(stmt));
     let arrays = outputs.into_iter().map(|(_, array)| array).collect();
@@ -185,8 +193,9 @@ pub(super) fn parameter(func: &mut Func, name: &str, ty: Ty, direction: Directio
 }
 
 /// The cells that statements load, each once, if they do nothing else with the arrays and the indices have their values before already.
-fn cells(outputs: &[(VarId, VarId)], stmts: &[Stmt]) -> Option<Vec<(Place, Ty)>> {
+fn cells(vars: &Arena<VarId, Var>, outputs: &[(VarId, VarId)], stmts: &[Stmt]) -> Option<Vec<(Place, Ty)>> {
     let is_table = |var: VarId| outputs.iter().any(|(_, array)| *array == var);
+    let is_input = |array: VarId| vars[array].kind == VarKind::Param(Direction::Input);
     let mut found = Loads { is_table: &is_table, places: Vec::new(), uses: 0, changed: OrdSet::new() };
     stmts.iter().for_each(|stmt| found.visit_stmt(stmt));
     if found.uses != found.places.len() {
@@ -194,7 +203,7 @@ fn cells(outputs: &[(VarId, VarId)], stmts: &[Stmt]) -> Option<Vec<(Place, Ty)>>
     }
     let mut places: Vec<(Place, Ty)> = Vec::new();
     for (place, ty) in found.places {
-        let known = place.index.iter().all(|index| is_known(index, &found.changed, &|_| false));
+        let known = place.index.iter().all(|index| is_known(index, &found.changed, &is_input));
         if place.unproved != 0 || !known {
             return None;
         }

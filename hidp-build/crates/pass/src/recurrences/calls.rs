@@ -84,7 +84,7 @@ impl Calls<'_> {
                 StmtKind::Call { callee, .. } if self.of_tables.contains(callee) => {
                     let callee = *callee;
                     let by_steps = (around == Around::Host).then(|| kept::instead(program, vars, stmts, at)).flatten();
-                    let instead = by_steps.or_else(|| asked::instead(program, vars, stmts, (at, false)));
+                    let instead = by_steps.or_else(|| asked::instead(program, vars, stmts, (at, around, false)));
                     if instead.is_none() {
                         at = direct::computed(program, vars, stmts, at);
                     }

@@ -13,6 +13,7 @@ use hidp_syntax::index::Arena;
 use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 
+use super::Around;
 use super::asked::{self, Instead};
 use super::build::{self, Builder};
 use super::direct;
@@ -140,7 +141,7 @@ pub(super) fn instead(
     if loads.unfit || !loads.found {
         return None;
     }
-    let mut instead = asked::instead(program, vars, &list, (at, true))?;
+    let mut instead = asked::instead(program, vars, &list, (at, Around::Host, true))?;
     let asked = &mut program.funcs[instead.id];
     let shape = asked.vars[param].shape.clone();
     let shape = BySteps::new(&row, &shape)?.extents(span);

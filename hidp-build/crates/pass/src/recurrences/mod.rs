@@ -21,6 +21,7 @@ mod courses;
 mod demand;
 mod difference;
 mod direct;
+mod existing;
 mod intervals;
 mod job;
 mod kept;

@@ -109,6 +109,20 @@ fn a_cell_is_taken_from_a_window() {
     assert_eq!(found, OrdMap::from([("maps", 1), ("swaps", 1), ("loops", 1)]));
 }
 
+/// Nor is a table kept for a cell that may not exist: that is tested, with the fault of the table.
+#[test]
+fn whether_a_cell_exists_is_tested_before_it_is_read() {
+    let each = |value: &str| EACH.replace("y[k] = T[k, k]", &format!("y[k] = {value}"));
+    let tables = |value: &str| after(SUM, &each(value)).1.get("tables").copied();
+    for value in ["T[long(x[k])?, k]", "(x[k] - T[k, (long(x[k]) - 2)?])", "(T[long(x[k])?, k] + T[(k - 1)?, k])"] {
+        assert_eq!(tables(value), None, "{value}");
+    }
+    // Another fault may come before, or the cell may not be looked at.
+    for value in ["((x[k] /? x[0]) + T[long(x[k])?, k])", "select((x[k] < 4:int), T[long(x[k])?, k], 7:int)"] {
+        assert_eq!(tables(value), Some(1), "{value}");
+    }
+}
+
 #[test]
 fn a_table_is_computed_in_tiles_where_it_is_wanted() {
     let (_, found) = after(SUM, ALL);
