@@ -164,7 +164,11 @@ void others_join_what_takes_long() {
     const bool in_turn = hidp::launch_dynamic_joined(host, kExtent, 3, 1, body);
     CHECK(in_turn == even && (in_turn || host.trap.fault.values[0] == fault));
     CHECK(has_as_many());
-    for (int64_t i = 0; i < fault; ++i) CHECK(done[static_cast<size_t>(i)] == 2);
+    host.trap.raised = false;
+    const bool in_order = hidp::launch_ordered_joined(host, kExtent, 3, 1, body);
+    CHECK(in_order == even && (in_order || host.trap.fault.values[0] == fault));
+    CHECK(has_as_many());
+    for (int64_t i = 0; i < fault; ++i) CHECK(done[static_cast<size_t>(i)] == 3);
   }
   // One comes at last, and what is left is in one part per grain then.
   hidp::Host both(&call);

@@ -191,9 +191,29 @@ HIDP_KERNEL bool parts_in_turn(Host &host, int64_t extent, int64_t grain, int64_
   return first.finish(host.trap);
 }
 
-// What a guess takes for less than two threads' work. One begins, piece by piece, and looks at the clock between them. What is left when others
-// join is in some parts for each thread, or, if it is `dynamic`, in one per grain.
-HIDP_KERNEL bool joined_parts(Host &host, int64_t extent, int64_t grain, int64_t least, int64_t most, bool dynamic, PartBody body) {
+// No part starts before those below it have: parts may wait for lower ones.
+HIDP_KERNEL bool ordered_parts(Host &host, int64_t extent, int64_t grain, int64_t most, int64_t work, PartBody body) {
+  const int64_t parts = extent / grain + (extent % grain != 0);
+  const int64_t threads = threads_worth(host, parts, work, most);
+  if (threads == 1) return serial_parts(host, extent, body);
+  FirstFault first;
+  Claims claims(parts);
+  on_threads(host.context, threads, is_brief(work), [&](int64_t thread) {
+    Worker worker(host.context);
+    worker.index = thread;
+    for (int64_t number; (number = claims.next()) >= 0 && first.matters(number);) {
+      const Part part(extent, grain, number, parts);
+      run_part(worker, first, number, part.begin, part.end, body);
+    }
+  });
+  return first.finish(host.trap);
+}
+
+// What others that join a launch do: some parts each, one per grain in turn, or one per grain in order.
+enum class Rest { kEven, kInTurn, kInOrder };
+
+// What a guess takes for less than two threads' work. One begins, piece by piece, and looks at the clock between them. The rest is for all.
+HIDP_KERNEL bool joined_parts(Host &host, int64_t extent, int64_t grain, int64_t least, int64_t most, Rest how, PartBody body) {
   // A look costs as much as some small iterations, so there are at most four.
   constexpr int64_t kFirst = 64, kGrows = 4;
   const int64_t grains = extent / grain + (extent % grain != 0);
@@ -216,8 +236,9 @@ HIDP_KERNEL bool joined_parts(Host &host, int64_t extent, int64_t grain, int64_t
   }
   const int64_t begin = done * grain, left = grains - done;
   const auto rest = [=](Worker &worker, int64_t from, int64_t to) { body(worker, begin + from, begin + to); };
+  if (how == Rest::kInOrder) return ordered_parts(host, extent - begin, grain, threads, INT64_MAX, PartBody(rest));
   const int64_t even = smaller(threads * kMostPartsEach, left / least < 1 ? 1 : left / least);
-  const int64_t parts = dynamic ? left : even;
+  const int64_t parts = how == Rest::kInTurn ? left : even;
   return parts_in_turn(host, extent - begin, grain, parts, smaller(threads, parts), INT64_MAX, PartBody(rest));
 }
 
@@ -236,24 +257,6 @@ HIDP_KERNEL bool dynamic_parts(Host &host, int64_t extent, int64_t grain, int64_
   if (is_for_one(host, work)) return serial_parts(host, extent, body);
   const int64_t parts = extent / grain + (extent % grain != 0);
   return parts_in_turn(host, extent, grain, parts, threads_worth(host, parts, work, most), work, body);
-}
-
-// No part starts before those below it have: parts may wait for lower ones.
-HIDP_KERNEL bool ordered_parts(Host &host, int64_t extent, int64_t grain, int64_t most, int64_t work, PartBody body) {
-  const int64_t parts = extent / grain + (extent % grain != 0);
-  const int64_t threads = threads_worth(host, parts, work, most);
-  if (threads == 1) return serial_parts(host, extent, body);
-  FirstFault first;
-  Claims claims(parts);
-  on_threads(host.context, threads, is_brief(work), [&](int64_t thread) {
-    Worker worker(host.context);
-    worker.index = thread;
-    for (int64_t number; (number = claims.next()) >= 0 && first.matters(number);) {
-      const Part part(extent, grain, number, parts);
-      run_part(worker, first, number, part.begin, part.end, body);
-    }
-  });
-  return first.finish(host.trap);
 }
 
 // All of these: body(worker, begin, end), on `kMost` threads at most; false after a fault. With `_joined` their work is a guess.
@@ -275,19 +278,25 @@ inline bool launch_dynamic(Host &host, int64_t extent, int64_t grain, int64_t wo
 
 template <int64_t kLeast = 1, int64_t kMost = kAllThreads, class Body>
 inline bool launch_static_joined(Host &host, int64_t extent, int64_t grain, int64_t work, const Body &body) {
-  if (extent > 0 && is_for_one(host, work)) return joined_parts(host, extent, grain, kLeast, kMost, false, PartBody(body));
+  if (extent > 0 && is_for_one(host, work)) return joined_parts(host, extent, grain, kLeast, kMost, Rest::kEven, PartBody(body));
   return launch_static<kLeast, kMost>(host, extent, grain, work, body);
 }
 
 template <int64_t kMost = kAllThreads, class Body>
 inline bool launch_dynamic_joined(Host &host, int64_t extent, int64_t grain, int64_t work, const Body &body) {
-  if (extent > 0 && is_for_one(host, work)) return joined_parts(host, extent, grain, 1, kMost, true, PartBody(body));
+  if (extent > 0 && is_for_one(host, work)) return joined_parts(host, extent, grain, 1, kMost, Rest::kInTurn, PartBody(body));
   return launch_dynamic<kMost>(host, extent, grain, work, body);
 }
 
 template <int64_t kMost = kAllThreads, class Body>
 inline bool launch_ordered(Host &host, int64_t extent, int64_t grain, int64_t work, const Body &body) {
   return extent <= 0 || ordered_parts(host, extent, grain, kMost, work, PartBody(body));
+}
+
+template <int64_t kMost = kAllThreads, class Body>
+inline bool launch_ordered_joined(Host &host, int64_t extent, int64_t grain, int64_t work, const Body &body) {
+  if (extent > 0 && is_for_one(host, work)) return joined_parts(host, extent, grain, 1, kMost, Rest::kInOrder, PartBody(body));
+  return launch_ordered<kMost>(host, extent, grain, work, body);
 }
 
 HIDP_NAMESPACE_END

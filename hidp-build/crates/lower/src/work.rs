@@ -29,6 +29,8 @@ type Means = OrdMap<par::VarId, Mean>;
 #[derive(Default)]
 struct Known {
     means: Means,
+    /// The iterators and counting variables around the place.
+    around: Vec<par::VarId>,
     assumed: Vec<Assumed>,
 }
 
@@ -57,6 +59,7 @@ impl Known {
     /// From here on a variable runs through a range.
     fn runs(&mut self, var: par::VarId, range: &[par::Expr; 2]) {
         self.means.insert(var, Mean { value: middle(range), varies: true });
+        self.around.push(var);
     }
     /// From here on the iterators of a map have their means.
     fn enter(&mut self, map: &Map) {
@@ -90,10 +93,12 @@ impl Lowerer<'_> {
             let more = match &stmt.kind {
                 StmtKind::Map(map) => self.work_of_map(map, times.clone(), known),
                 StmtKind::Loop(node) => {
+                    let around = known.around.len();
                     let turns = self.turns_of(node, &block.stmts[..at], stmt.span, known);
                     known.forget_written(&node.body);
                     let work = self.work_of_block(&node.body, make::mul(times.clone(), turns), known);
                     known.forget_written(&node.body);
+                    known.around.truncate(around);
                     work
                 }
                 StmtKind::If { then, otherwise, .. } => {
@@ -139,6 +144,8 @@ impl Lowerer<'_> {
     }
 
     fn work_of_map(&mut self, map: &Map, times: Expr, known: &mut Known) -> Expr {
+        let follow = follow_each_other(map, &known.around);
+        let around = known.around.len();
         known.enter(map);
         let bounds: Vec<[par::Expr; 2]> =
             map.iters.iter().map(|iter| [&iter.lo, &iter.hi].map(|bound| on_average(bound, &known.means))).collect();
@@ -146,7 +153,8 @@ impl Lowerer<'_> {
         let ragged = if closed { None } else { plan::ragged_extent(self.func, map).cloned() };
         let turns = match ragged {
             Some(extent) if self.is_known_throughout(&extent) => {
-                known.assume(Assumption::Array, map.iters.last().map_or(extent.span, |iter| iter.span));
+                let what = if follow { Assumption::Array } else { Assumption::AtLeastArray };
+                known.assume(what, map.iters.last().map_or(extent.span, |iter| iter.span));
                 let elements = self.expr(&extent);
                 make::mul(elements, make::long(self.model.ragged_element.into()))
             }
@@ -155,7 +163,9 @@ impl Lowerer<'_> {
                 make::mul(times, self.length_of(bounds, iter.span, known))
             }),
         };
-        self.work_of_block(&map.body, turns, known)
+        let work = self.work_of_block(&map.body, turns, known);
+        known.around.truncate(around);
+        work
     }
 
     /// How often a loop runs whose variable was given its first value by one of the statements before.
@@ -177,7 +187,7 @@ impl Lowerer<'_> {
         let length = on_average(length, &known.means);
         let elements = match self.is_known_throughout(&length) {
             true if of_all => {
-                known.assume(Assumption::Array, at);
+                known.assume(Assumption::AtLeastArray, at);
                 self.expr(&length)
             }
             true => make::mul(times, self.expr(&length)),
@@ -223,6 +233,25 @@ impl Lowerer<'_> {
             | par::ExprKind::Struct(..) => false,
         }
     }
+}
+
+/// Whether the ranges of a map in an iteration begin where those of the iteration before end, `p[i]` to `p[i+1]`, and no others are around it.
+fn follow_each_other(map: &Map, around: &[par::VarId]) -> bool {
+    let ([iter], [outer]) = (map.iters.as_slice(), around) else { return false };
+    let (Some(low), Some(high)) = (loaded(&iter.lo), loaded(&iter.hi)) else { return false };
+    let ([at], [next]) = (low.index.as_slice(), high.index.as_slice()) else { return false };
+    let par::ExprKind::Binary { op: BinOp::Add, left, right, .. } = &next.kind else { return false };
+    let read = par::ExprKind::Read(*outer);
+    low.array == high.array && at.kind == read && left.kind == read && right.as_int() == Some(1)
+}
+
+/// The element whose value an expression is, in its type or another one.
+fn loaded(expr: &par::Expr) -> Option<&par::Place> {
+    if let par::ExprKind::Convert { operand, .. } = &expr.kind {
+        return loaded(operand);
+    }
+    let par::ExprKind::Load(place) = &expr.kind else { return None };
+    Some(place)
 }
 
 fn on_average(bound: &par::Expr, means: &Means) -> par::Expr {

@@ -87,7 +87,7 @@ namespace entry_k_6in_map_segments {
     const int64_t part_10 = hidp::min<int64_t>(hidp::div<int64_t>(S_5, 256L) + 1L, 1024L);
     const int64_t parts_11 = hidp::div<int64_t>(S_5 + (part_10 - 1L), part_10);
     {
-      const bool ok = hidp::launch_ordered(host, parts_11, 1, work_9, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+      const bool ok = hidp::launch_ordered_joined(host, parts_11, 1, work_9, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
         rows_map0_k0(worker, part_10, S_5, cut_1, extent_6, x_0, N_4, sorted_2, segments_7, sums_3, begin, end);
       });
       if (!ok) return host.finish();

@@ -83,7 +83,7 @@ namespace entry_k_14inner_segments_pieces {
     const int64_t part_11 = hidp::min<int64_t>(hidp::div<int64_t>(S_5, 256L) + 1L, 1024L);
     const int64_t parts_12 = hidp::div<int64_t>(S_5 + (part_11 - 1L), part_11);
     {
-      const bool ok = hidp::launch_ordered(host, parts_12, 1, work_10, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+      const bool ok = hidp::launch_ordered_joined(host, parts_12, 1, work_10, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
         rows_map0_k0(worker, part_11, S_5, segments_8, cut_1, extent_7, step_6, x_0, N_4, y_3, begin, end);
       });
       if (!ok) return host.finish();
@@ -115,7 +115,7 @@ namespace entry_k_14inner_segments_pieces {
       hidp::run_open_segments(host, segments_11);
       const int64_t work_13 = 4L + (N_4 * 4L);
       {
-        const bool ok = hidp::launch_ordered(host, 4L, 1, work_13, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+        const bool ok = hidp::launch_ordered_joined(host, 4L, 1, work_13, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
           team_map0_k0(worker, cut_1, extent_7, s_10, step_6, x_0, N_4, y_3, segments_11, begin, end);
         });
         if (!ok) return host.finish();

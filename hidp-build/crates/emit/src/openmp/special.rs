@@ -234,7 +234,7 @@ impl OpenMp<'_> {
                 self.shared(scope, &function, extent, *grain, work)
             }
             Schedule::Dynamic { grain, threads, work, in_order } => {
-                let function = if *in_order { "launch_ordered".to_owned() } else { joined("launch_dynamic", work) };
+                let function = joined(if *in_order { "launch_ordered" } else { "launch_dynamic" }, work);
                 self.shared(scope, &with_numbers(&function, threads.iter().copied()), extent, *grain, work)
             }
         };

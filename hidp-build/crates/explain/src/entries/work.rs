@@ -29,6 +29,10 @@ fn line(sources: &SourceMap, Assumed { what, at }: &Assumed) -> String {
         }
         Assumption::Middle => "as long as in the middle of the ranges that it depends on".to_owned(),
         Assumption::Array => "in all iterations together as long as the array that it runs through".to_owned(),
+        Assumption::AtLeastArray => {
+            "in all iterations together as long as the array that it runs through; other threads join where it takes long"
+                .to_owned()
+        }
     };
     format!("{} `{}`: {what}", super::place(sources, *at), super::shortened(sources.snippet(*at)))
 }
@@ -45,6 +49,8 @@ mod tests {
   map { r := [0:R); float s = 0; for (int c = 0; c < n[r]; c += 1) s += c; x[r] += s; }
   map { i := [0:R); map { k := [0:i); _t = T[i][k]; } reduce(\"+\", _s, _t, k := [*]); x[i] += _s; }
 }
+function h input int low[R], high[R]; input float x[N]; output float y[R];
+{ map { r := [0:R); map { k := [low[r]:high[r]); _t = x[k]; } reduce(\"+\", y[r], _t, k := [*]); } }
 function g inout float T[R][C];
 { map { i := [0:R); for (int c = 1; c < C; c += 1) T[i][c] += T[i][c - 1]; } }
 ";
@@ -58,10 +64,11 @@ function g inout float T[R][C];
         let text = explained(Format::Plain);
         let loops = "k.hdp:3:34 `for (int c = 0; c < n[r]; c += 1) s += c;`: 16 turns, since nothing is known; other threads join";
         let triangle = "k.hdp:4:27 `k := [0:i)`: as long as in the middle of the ranges";
-        for expected in [loops, triangle] {
+        let overlapping = "k.hdp:7:27 `k := [low[r]:high[r])`: in all iterations together as long as the array that it runs through; other";
+        for expected in [loops, triangle, overlapping] {
             assert!(text.contains(expected), "{expected}\n{text}");
         }
-        assert_eq!(text.matches("what is assumed").count(), 1, "nothing of loops with known bounds\n{text}");
+        assert_eq!(text.matches("what is assumed").count(), 2, "nothing of loops with known bounds\n{text}");
         assert!(explained(Format::Json).contains("\"work\": [\"k.hdp:3:34 "));
     }
 
@@ -74,6 +81,7 @@ function g inout float T[R][C];
             let text = entries(&input, &program, &program.entries[entry..=entry], wanted, Err("none"));
             (text.contains("hidp::launch_dynamic_joined(host"), text.contains("hidp::launch_dynamic(host"))
         };
-        assert_eq!([joined(0), joined(1)], [(true, false), (false, true)]);
+        let overlapping = joined(1);
+        assert_eq!([joined(0), overlapping, joined(2)], [(true, false), (true, false), (false, true)]);
     }
 }

@@ -42,10 +42,10 @@ pub struct Work {
 }
 
 impl Work {
-    /// Whether it rests on a number of turns of which nothing is known.
+    /// Whether there may be much more: it rests on turns of which nothing is known, or on ranges that may overlap.
     pub fn is_guess(&self) -> bool {
         self.assumed.iter().any(|assumed| match assumed.what {
-            Assumption::Turns(_) => true,
+            Assumption::Turns(_) | Assumption::AtLeastArray => true,
             Assumption::Middle | Assumption::Array => false,
         })
     }
@@ -73,6 +73,8 @@ pub enum Assumption {
     Turns(u32),
     /// It is always as long as where the variables that it depends on are in the middle of their ranges.
     Middle,
-    /// All of it together is as long as the array that it runs through.
+    /// All of it together is as long as the array that it runs through: each range begins where the one before ends.
     Array,
+    /// The same, though ranges may overlap, or elements take longer than most.
+    AtLeastArray,
 }
