@@ -48,7 +48,7 @@ pub(super) fn sizes(entry: &'static Entry, limits: Limits) -> Vec<Vec<i64>> {
             }
         }
     }
-    scattered(found.into_values().collect())
+    scattered(found)
 }
 
 /// The measures, if the sizes are within the limits.
@@ -71,15 +71,34 @@ fn spread(dims: &[i64]) -> i64 {
     dims.iter().max().unwrap_or(&1) / dims.iter().min().unwrap_or(&1).max(&1)
 }
 
-/// Every 7th, then every 7th of the rest, and so on.
-fn scattered<T>(mut items: Vec<T>) -> Vec<T> {
-    let mut order = Vec::with_capacity(items.len());
-    let mut at = 0;
-    while !items.is_empty() {
-        at = (at + 6) % items.len();
-        order.push(items.remove(at));
+/// Corners first, then always what is farthest from all before it, by the logarithms of the measures: any beginning covers the space.
+fn scattered(found: BTreeMap<[i64; MOST_MEASURES], Vec<i64>>) -> Vec<Vec<i64>> {
+    let mut left: Vec<Left> = found.into_iter().map(|(measures, dims)| Left::new(measures, dims)).collect();
+    let mut order = Vec::with_capacity(left.len());
+    while let Some(at) = (0..left.len()).rev().max_by(|a, b| left[*a].apart.total_cmp(&left[*b].apart)) {
+        let Left { position, dims, .. } = left.swap_remove(at);
+        left.iter_mut().for_each(|other| other.apart = other.apart.min(distance(&position, &other.position)));
+        order.push(dims);
     }
     order
+}
+
+/// Sizes that have no place in the order yet.
+struct Left {
+    position: [f64; MOST_MEASURES],
+    dims: Vec<i64>,
+    /// Distance from the nearest that has one.
+    apart: f64,
+}
+
+impl Left {
+    fn new(measures: [i64; MOST_MEASURES], dims: Vec<i64>) -> Left {
+        Left { position: measures.map(|measure| (measure.max(1) as f64).log2()), dims, apart: f64::INFINITY }
+    }
+}
+
+fn distance(a: &[f64; MOST_MEASURES], b: &[f64; MOST_MEASURES]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
 }
 
 #[cfg(test)]
@@ -125,5 +144,28 @@ mod tests {
         assert_eq!(distinct.len(), sizes.len());
         let first: Vec<i64> = sizes.iter().take(8).map(|dims| dims[0]).collect();
         assert!(first.iter().any(|&rows| rows < 64) && first.iter().any(|&rows| rows > 4096), "{first:?}");
+    }
+
+    /// How far the sizes are from the nearest of the first `count`, at most.
+    fn uncovered(order: &[Vec<i64>], count: usize) -> f64 {
+        let position = |dims: &Vec<i64>| {
+            let mut position = [0.0; MOST_MEASURES];
+            dims.iter().zip(&mut position).for_each(|(size, at)| *at = (*size as f64).log2());
+            position
+        };
+        let nearest = |dims: &Vec<i64>| {
+            let first = order.iter().take(count).map(position);
+            first.map(|first| distance(&first, &position(dims))).fold(f64::INFINITY, f64::min)
+        };
+        order.iter().map(nearest).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn a_few_sizes_cover_the_space() {
+        let sizes = sizes(&SUMS, Limits::default());
+        for (count, most) in [(8, 6.5), (20, 3.5)] {
+            let found = uncovered(&sizes, count);
+            assert!(found <= most, "{found} powers of 2 from the first {count} of {}", sizes.len());
+        }
     }
 }
