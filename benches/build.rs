@@ -16,6 +16,7 @@ fn main() -> hidp_build::Result {
     if !tbb {
         println!("cargo:warning=no TBB (Debian: libtbb-dev): benchmarks leave the C++17 parallel algorithms out");
     }
+    let (sleef, mvec) = (has_sleef(), has_mvec());
     println!("cargo:rerun-if-changed=peers");
     let vqsort = has_vqsort();
     if !vqsort {
@@ -30,8 +31,9 @@ fn main() -> hidp_build::Result {
         .file("peers/codelets.cpp")
         .define("HIDP_TBB", if tbb { "1" } else { "0" })
         .define("HIDP_VQSORT", if vqsort { "1" } else { "0" })
+        .define("HIDP_SLEEF", if sleef { "1" } else { "0" })
+        .define("HIDP_MVEC", if mvec { "1" } else { "0" })
         .compile("hidp_peers");
-    let sleef = has_sleef();
     if !sleef {
         println!("cargo:warning=no SLEEF for x86-64 (Debian: libsleef-dev): benchmarks leave it out");
     }
@@ -47,7 +49,6 @@ fn main() -> hidp_build::Result {
         build.define("HIDP_SLEEF", if sleef { "1" } else { "0" });
         build.file("peers/simulations.cpp").define("HIDP_PEERS", table.as_str()).compile(&format!("hidp_{table}"));
     }
-    let mvec = has_mvec();
     if !mvec {
         println!("cargo:warning=no libmvec (glibc for x86-64 or AArch64): a peer calls functions lane by lane");
     }

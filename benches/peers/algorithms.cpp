@@ -50,6 +50,8 @@ T fold(const T *, int64_t, T, Join) {
 extern "C" {
 
 bool peer_has_tbb() { return HIDP_TBB; }
+bool peer_has_sleef() { return HIDP_SLEEF; }
+bool peer_has_mvec() { return HIDP_MVEC; }
 
 void peer_gnu_sort_u32(uint32_t *keys, int64_t n) { __gnu_parallel::sort(keys, keys + n); }
 void peer_gnu_sort_f32(float *keys, int64_t n) { __gnu_parallel::sort(keys, keys + n); }

@@ -12,6 +12,7 @@ pub mod matrices;
 #[path = "../../examples/quickstart/src/matrix.rs"]
 #[allow(dead_code)] // the example uses all of it
 mod matrix;
+pub mod missing;
 pub mod mkl;
 pub mod onednn;
 pub mod openblas;

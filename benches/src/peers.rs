@@ -23,6 +23,8 @@ mod raw {
             rows: i64,
         );
         pub(super) fn peer_has_tbb() -> bool;
+        pub(super) fn peer_has_sleef() -> bool;
+        pub(super) fn peer_has_mvec() -> bool;
         pub(super) fn peer_has_vqsort() -> bool;
         pub(super) fn peer_vqsort_segments_u32(keys: *mut u32, cut: *const i32, segments: i64);
         pub(super) fn peer_scan_i32(x: *const i32, y: *mut i32, n: i64);
@@ -124,6 +126,18 @@ pub fn spmv(y: &mut [f64], rowptr: &[i32], col: &[i32], val: &[f64], x: &[f64]) 
 pub fn has_tbb() -> bool {
     // SAFETY: has no arguments.
     unsafe { raw::peer_has_tbb() }
+}
+
+/// Whether SLEEF was there at build time.
+pub fn has_sleef() -> bool {
+    // SAFETY: has no arguments.
+    unsafe { raw::peer_has_sleef() }
+}
+
+/// Whether libmvec was there at build time.
+pub fn has_mvec() -> bool {
+    // SAFETY: has no arguments.
+    unsafe { raw::peer_has_mvec() }
 }
 
 /// `std::inclusive_scan` with `std::execution::par_unseq`.

@@ -10,7 +10,6 @@ use hidp_benches::Case;
 use hidp_benches::cases::{self, Recipe};
 use hidp_benches::idle;
 use hidp_benches::limits::{Meter, time};
-use hidp_benches::openblas::OpenBlas;
 
 /// Rounds of each case; every contender and the limit run once in each.
 const ROUNDS: usize = 7;
@@ -46,25 +45,7 @@ fn main() -> Result<()> {
     let only = only(&mut filters)?;
     let selected = select(&filters)?;
     let mut meter = Meter::new();
-    if !hidp_benches::peers::has_tbb() {
-        println!(
-            "TBB was not there when this was built: the C++17 parallel algorithms are left out (Debian: libtbb-dev).\n"
-        );
-    }
-    if !hidp_benches::peers::has_vqsort() {
-        println!("Highway was not there when this was built: vqsort is left out (Debian: libhwy-dev).\n");
-    }
-    if hidp_benches::parasail::Parasail::find("A", &[1]).is_none() {
-        println!(
-            "parasail was not found: it is left out (`cargo xtask bench recur` installs Python's package; Debian: libparasail8).\n"
-        );
-    }
-    if OpenBlas::find().is_none() {
-        println!("OpenBLAS was not found: it is left out (Debian: libopenblas0).\n");
-    }
-    if OpenBlas::mkl().is_none() {
-        println!("MKL was not found: it is left out (`pip install mkl`, and its folder in LD_LIBRARY_PATH).\n");
-    }
+    hidp_benches::missing::peers().iter().for_each(|line| println!("{line}\n"));
     println!("{} rounds, contenders and limit interleaved; median [smallest, largest] over the rounds.", ROUNDS);
     println!("speed-up: HiDP's rate over the contender's. of limit: rate over the limit measured in the same round.\n");
     println!("| case | contender | rate | HiDP's speed-up | of limit |");
