@@ -193,7 +193,7 @@ impl Lowerer<'_> {
             true => make::mul(times, self.expr(&length)),
             false => make::mul(times, self.unknown_length(at, known)),
         };
-        make::mul(elements, make::long(self.model.primitive_element.into()))
+        make::mul(elements, make::long(self.model.primitives.of_element(call.prim)))
     }
 
     fn unknown_length(&self, at: Span, known: &mut Known) -> Expr {

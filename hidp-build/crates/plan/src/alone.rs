@@ -25,7 +25,7 @@ pub(super) fn alone_rule(
     let alone = plans.iter().find(alone).filter(|_| shared)?;
     let measure = measures.iter().position(|measure| measure.name == PARALLEL)?;
     let copied = Mapping::read(program, func, map, nest).ok()?.copied;
-    let each = operations_of_one(program, func, map)?.max(1);
+    let each = operations_of_one(program, func, map, model)?.max(1);
     let most = 2 * i64::from(model.thread_work) / each;
     let bound = match &copied[..] {
         [] => Bound::Fixed(most),

@@ -10,7 +10,6 @@ use super::{Nest, Plan, nests};
 use crate::target::Model;
 use hidp_ir::par::visit;
 use hidp_ir::par::{BinOp, Block, Expr, ExprKind, Extent, Func, Map, MathFn, PrimCall, Program, Stmt, StmtKind, UnOp};
-use hidp_syntax::prim::Prim;
 use hidp_syntax::source::Span;
 
 /// What one operation of each kind costs.
@@ -26,9 +25,9 @@ pub(super) fn work(program: &Program, func: &Func, plan: &Plan, model: &Model) -
         let each = if in_vectors(nest) { 1 } else { model.scalar_operation.into() };
         let span = map.iters.first().map_or(func.span, |iter| iter.span);
         let count = volume(func, map)?;
-        Some(times(each, nest_work(program, func, map, &count, span)?))
+        Some(times(each, nest_work((program, func), map, &count, span, model)?))
     });
-    let of_prims = on_host.iter().map(|call| prim_work(func, call));
+    let of_prims = on_host.iter().map(|call| prim_work(func, call, model));
     let parts: Option<Vec<Expr>> = of_nests.chain(of_prims).collect();
     parts?.into_iter().reduce(plus)
 }
@@ -86,18 +85,8 @@ fn has_parallel(stmt: &Stmt) -> bool {
     found
 }
 
-/// What a primitive does to each element, as sorts, scans and the others of this run time take time on one thread.
-pub(super) fn of_element(prim: Prim) -> i64 {
-    match prim {
-        Prim::Sort => 32,
-        Prim::Partition | Prim::Histogram => 16,
-        Prim::Scan | Prim::Exscan => 4,
-        Prim::Min | Prim::Max | Prim::Reduce | Prim::Reverse | Prim::ReverseInplace => 1,
-    }
-}
-
 /// Of a primitive that works on all of its array: outside of maps, or on the segments of a map's iterations together.
-fn prim_work(func: &Func, call: &PrimCall) -> Option<Expr> {
+fn prim_work(func: &Func, call: &PrimCall, model: &Model) -> Option<Expr> {
     let size = match &call.extent {
         Extent::Whole { size } => closed(func, size.clone()),
         Extent::Segment { .. } | Extent::Vectors { .. } | Extent::Regular { .. } => None,
@@ -107,28 +96,28 @@ fn prim_work(func: &Func, call: &PrimCall) -> Option<Expr> {
         let extents: Option<Vec<Expr>> = shape.iter().map(|extent| closed(func, extent.clone())).collect();
         extents?.into_iter().reduce(|product, extent| Expr::long(BinOp::Mul, product, extent))
     };
-    Some(times(of_element(call.prim), size.or_else(array)?))
+    Some(times(model.primitives.of_element(call.prim), size.or_else(array)?))
 }
 
 /// Of all iterations of a nest together, of which there are `count`.
-fn nest_work(program: &Program, func: &Func, map: &Map, count: &Expr, span: Span) -> Option<Expr> {
+fn nest_work((program, func): (&Program, &Func), map: &Map, count: &Expr, span: Span, model: &Model) -> Option<Expr> {
     let own = iteration(program, &map.body, lane_operations)?;
     let operations = own.operations + map.folds.len() as i64;
     let mut sum = times(operations.max(1), Expr { span, ..count.clone() });
     for inner in own.maps {
         let iterations = extent_of_inner(func, map, inner, count)?;
-        sum = plus(sum, nest_work(program, func, inner, &iterations, span)?);
+        sum = plus(sum, nest_work((program, func), inner, &iterations, span, model)?);
     }
     for call in own.prims {
-        sum = plus(sum, prim_work(func, call)?);
+        sum = plus(sum, prim_work(func, call, model)?);
     }
     Some(sum)
 }
 
 /// Of one iteration of a nest whose iterations have no maps of unknown length inside.
-pub(super) fn operations_of_one(program: &Program, func: &Func, map: &Map) -> Option<i64> {
+pub(super) fn operations_of_one(program: &Program, func: &Func, map: &Map, model: &Model) -> Option<i64> {
     let span = map.iters.first().map_or(func.span, |iter| iter.span);
-    let work = nest_work(program, func, map, &Expr::int(1, span), span)?;
+    let work = nest_work((program, func), map, &Expr::int(1, span), span, model)?;
     i64::try_from(work.as_int()?).ok()
 }
 

@@ -83,7 +83,7 @@ namespace entry_k_6in_map_segments {
     int64_t *const segments_7 = host.alloc<int64_t>(words_8, true, 0);
     if (HIDP_UNLIKELY(segments_7 == nullptr)) return host.finish();
     hidp::run_open_segments(host, segments_7);
-    const int64_t work_9 = (S_5 + (N_4 * 4L)) + (N_4 * 4L);
+    const int64_t work_9 = (S_5 + (N_4 * 32L)) + (N_4 * 4L);
     const int64_t part_10 = hidp::min<int64_t>(hidp::div<int64_t>(S_5, 256L) + 1L, 1024L);
     const int64_t parts_11 = hidp::div<int64_t>(S_5 + (part_10 - 1L), part_10);
     {
@@ -111,7 +111,7 @@ namespace entry_k_6in_map_segments {
     int64_t *const segments_7 = host.alloc<int64_t>(words_8, true, 0);
     if (HIDP_UNLIKELY(segments_7 == nullptr)) return host.finish();
     hidp::run_open_segments(host, segments_7);
-    [[maybe_unused]] const int64_t work_9 = (S_5 + (N_4 * 4L)) + (N_4 * 4L);
+    [[maybe_unused]] const int64_t work_9 = (S_5 + (N_4 * 32L)) + (N_4 * 4L);
     {
       const bool ok = hidp::launch_serial(host, S_5, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
         serial_map0_k0(worker, S_5, cut_1, extent_6, x_0, N_4, sorted_2, segments_7, sums_3, begin, end);

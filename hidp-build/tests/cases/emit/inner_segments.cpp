@@ -79,7 +79,7 @@ namespace entry_k_14inner_segments_pieces {
     int64_t *const segments_8 = host.alloc<int64_t>(words_9, true, 0);
     if (HIDP_UNLIKELY(segments_8 == nullptr)) return host.finish();
     hidp::run_open_segments(host, segments_8);
-    const int64_t work_10 = S_5 + ((S_5 * 4L) + (N_4 * 4L));
+    const int64_t work_10 = S_5 + ((S_5 * 4L) + (N_4 * 32L));
     const int64_t part_11 = hidp::min<int64_t>(hidp::div<int64_t>(S_5, 256L) + 1L, 1024L);
     const int64_t parts_12 = hidp::div<int64_t>(S_5 + (part_11 - 1L), part_11);
     {
@@ -113,7 +113,7 @@ namespace entry_k_14inner_segments_pieces {
       int64_t *const segments_11 = host.alloc<int64_t>(words_12, true, 4);
       if (HIDP_UNLIKELY(segments_11 == nullptr)) return host.finish();
       hidp::run_open_segments(host, segments_11);
-      const int64_t work_13 = 4L + (N_4 * 4L);
+      const int64_t work_13 = 4L + (N_4 * 32L);
       {
         const bool ok = hidp::launch_ordered_joined(host, 4L, 1, work_13, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
           team_map0_k0(worker, cut_1, extent_7, s_10, step_6, x_0, N_4, y_3, segments_11, begin, end);
@@ -144,7 +144,7 @@ namespace entry_k_14inner_segments_pieces {
     int64_t *const segments_8 = host.alloc<int64_t>(words_9, true, 0);
     if (HIDP_UNLIKELY(segments_8 == nullptr)) return host.finish();
     hidp::run_open_segments(host, segments_8);
-    [[maybe_unused]] const int64_t work_10 = S_5 + ((S_5 * 4L) + (N_4 * 4L));
+    [[maybe_unused]] const int64_t work_10 = S_5 + ((S_5 * 4L) + (N_4 * 32L));
     {
       const bool ok = hidp::launch_serial(host, S_5, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
         serial_map0_k0(worker, S_5, segments_8, cut_1, extent_7, step_6, x_0, N_4, y_3, begin, end);

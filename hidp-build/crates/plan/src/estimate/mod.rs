@@ -6,7 +6,7 @@
 
 use crate::counted::counted;
 use crate::target::{Estimates, Model};
-use crate::work::{of_element, of_function};
+use crate::work::of_function;
 use crate::{Mapping, Plan, Strategy, key, nests};
 use hidp_ir::par::visit;
 use hidp_ir::par::{
@@ -371,7 +371,7 @@ impl<'a> Call<'a> {
             Extent::Regular { seg_size, num_seg } => self.size(seg_size) * self.size(num_seg),
             Extent::Vectors { .. } => self.size(&call.input.len),
         };
-        let each = of_element(call.prim) as f64 * MICROSECOND / f64::from(self.model.operations);
+        let each = self.model.primitives.of_element(call.prim) as f64 * MICROSECOND / f64::from(self.model.operations);
         size.max(0.0) * each
     }
 

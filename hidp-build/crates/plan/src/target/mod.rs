@@ -3,6 +3,7 @@
 mod device;
 pub(crate) mod document;
 mod levels;
+mod primitives;
 mod reading;
 
 use std::sync::LazyLock;
@@ -17,6 +18,7 @@ const FLOAT: u32 = 4;
 pub use device::{DeviceItems, DeviceLevel, DeviceMachine, DeviceModel, DeviceSplit, DeviceTile};
 pub use document::DocumentError;
 pub use levels::{CallLevel, CallLevels, Capability};
+pub use primitives::Primitives;
 
 /// A hardware model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,8 +85,8 @@ pub struct Model {
     pub far_copied_turns: u32,
     /// Maximum number of elements of copies that stay in a first-level cache.
     pub near_copies: u32,
-    /// Element operations of a primitive per element.
-    pub primitive_element: u32,
+    /// Operations of primitives per element.
+    pub primitives: Primitives,
     /// Minimum number of neighbours for tiles of lanes rather than rows.
     pub fewest_lanes: u32,
     /// Rows that load what they need in full lines, each by itself, sooner than from a copy made for all.
@@ -308,7 +310,7 @@ impl Model {
             copied_turns: int("work", "copied_turns")?,
             far_copied_turns: int("work", "far_copied_turns")?,
             near_copies: int("work", "near_copies")?,
-            primitive_element: int("work", "primitive_element")?,
+            primitives: Primitives::of(&reading)?,
             fewest_lanes: int("work", "fewest_lanes")?,
             few_rows: int("work", "few_rows")?,
             copied_tiles: int("work", "copied_tiles")?,
