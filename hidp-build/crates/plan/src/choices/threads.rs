@@ -135,7 +135,9 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 11] = [
         needed: NEVER,
         expected: "more vectors may be in flight together",
         suits: |facts, _| facts.mapping.number(Property::Flight).is_some(),
-        usual: |_, _, model| Some(model.flight_registers),
+        usual: |facts, nest, model| {
+            (!wide::suits_few_registers(facts.func, nest, model)).then_some(model.flight_registers)
+        },
     },
 ];
 

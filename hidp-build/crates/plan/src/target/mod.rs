@@ -103,6 +103,8 @@ pub struct Model {
     pub flight_registers: u32,
     /// Numbers in lanes that such a loop may keep alive.
     pub flight_live: u32,
+    /// The same where an instruction set has fewer registers.
+    pub flight_few: u32,
     /// Elements of a block of prefixes.
     pub scan_block: u32,
     /// Statements of a reduction up to which several of its iterations are written out.
@@ -319,6 +321,7 @@ impl Model {
             flight: int("work", "flight")?,
             flight_registers: int("work", "flight_registers")?,
             flight_live: int("work", "flight_live")?,
+            flight_few: int("work", "flight_few")?,
             scan_block: int("work", "scan_block")?,
             repeated_statements: int("work", "repeated_statements")?,
             written_row: int("work", "written_row")?,

@@ -3,24 +3,44 @@
 use super::{Classes, jams};
 use crate::target::Model;
 use hidp_ir::par::visit::{self, Role};
-use hidp_ir::par::{Block, Func, Map, Stmt, StmtKind, VarId};
+use hidp_ir::par::{BinOp, Block, ExprKind, Func, Map, MathFn, Stmt, StmtKind, VarId};
 use hidp_syntax::ordered::OrdSet;
+use hidp_syntax::ty::Scalar;
 
 /// Whether all innermost loops of whole iterations in lanes wait for values that they carry, with registers for more of them. Loops that
 /// store do not: arrays of iterations are in memory, and more lanes of them exceed a first-level cache.
 pub(crate) fn waits(func: &Func, map: &Map, model: &Model) -> bool {
     let classes = Classes::of(map);
-    let (mut any, mut all) = (false, true);
-    visit::walk_stmts(&map.body, |stmt| {
-        if is_innermost(stmt) {
-            any = true;
-            all &= carries(func, &classes, stmt, model.flight_live as usize);
-        }
-    });
-    any && all && jams(func, map, &classes, model.jam_rows).is_empty()
+    let loops = innermost(func, &classes, map);
+    let waits = |carried: &Option<Carried>| carried.as_ref().is_some_and(|own| own.alive <= model.flight_live as usize);
+    !loops.is_empty() && loops.iter().all(waits) && jams(func, map, &classes, model.jam_rows).is_empty()
 }
 
-/// Whether a statement is a loop, or a map inside, without others in it.
+/// Whether half as many registers do: loops keep few numbers alive, or wait so long that it does not matter where these are.
+pub(crate) fn suits_few_registers(func: &Func, map: &Map, model: &Model) -> bool {
+    let suits = |own: &Carried| own.is_slow || own.alive <= model.flight_few as usize;
+    innermost(func, &Classes::of(map), map).iter().flatten().all(suits)
+}
+
+/// What a loop carries from turn to turn.
+struct Carried {
+    /// Numbers in lanes that live through it.
+    alive: usize,
+    /// Whether it has roots or quotients of floats, whose latencies are several times those of other operators.
+    is_slow: bool,
+}
+
+/// The loops and maps inside of a map that have no others in them.
+fn innermost(func: &Func, classes: &Classes, map: &Map) -> Vec<Option<Carried>> {
+    let mut found = Vec::new();
+    visit::walk_stmts(&map.body, |stmt| {
+        if is_innermost(stmt) {
+            found.push(carried(func, classes, stmt));
+        }
+    });
+    found
+}
+
 fn is_innermost(stmt: &Stmt) -> bool {
     let is_loop = |stmt: &Stmt| matches!(stmt.kind, StmtKind::Loop(_) | StmtKind::Map(_));
     let mut loops = 0;
@@ -28,11 +48,11 @@ fn is_innermost(stmt: &Stmt) -> bool {
     is_loop(stmt) && loops == 1
 }
 
-/// Whether a loop carries numbers in lanes, keeps at most `live` alive, and stores nothing.
-fn carries(func: &Func, classes: &Classes, stmt: &Stmt, live: usize) -> bool {
+/// What a loop carries, if it carries numbers in lanes and stores nothing.
+fn carried(func: &Func, classes: &Classes, stmt: &Stmt) -> Option<Carried> {
     let block = Block { stmts: vec![stmt.clone()] };
     let declared: OrdSet<VarId> = visit::declared(&block).into_iter().collect();
-    let (mut carried, mut stores) = (false, false);
+    let (mut carries, mut stores) = (false, false);
     let mut alive = OrdSet::new();
     visit::walk_vars(&block, |var, role| {
         let is_array = func.vars[var].is_array();
@@ -42,11 +62,17 @@ fn carries(func: &Func, classes: &Classes, stmt: &Stmt, live: usize) -> bool {
         };
         stores |= is_array && writes;
         if !is_array && classes.is_varying(var) && !declared.contains(&var) {
-            carried |= writes;
+            carries |= writes;
             alive.insert(var);
         }
     });
-    carried && !stores && alive.len() <= live
+    let mut is_slow = false;
+    visit::walk_exprs(&block, |expr| {
+        let is_float = expr.ty.scalar().is_some_and(Scalar::is_float);
+        let slow = matches!(expr.kind, ExprKind::Binary { op: BinOp::Div, .. } | ExprKind::Math(MathFn::Sqrt, _));
+        is_slow |= slow && is_float && classes.varies(expr);
+    });
+    (carries && !stores).then_some(Carried { alive: alive.len(), is_slow })
 }
 
 #[cfg(test)]
@@ -71,8 +97,16 @@ mod tests {
     #[test]
     fn loops_that_wait_for_what_they_carry_have_more_vectors_in_flight() {
         let more = ["i reg(2)", "flight(4)", "registers(32)"];
-        assert_eq!(of("", ""), more);
-        assert_eq!(of("", "map { k := [0:M); _u = t[k] * v; } reduce(\"+\", _s, _u, k := [*]); v = v - _s;"), more);
+        let long = "v = v * (w - v) + u; w = v - w;";
+        assert_eq!(of("float w = v; float u = v + 2;", long), more);
+        let short = ["i reg(2)", "flight(4)"];
+        assert_eq!(of("", ""), short, "few registers do");
+        assert_eq!(
+            of("float w = v; float u = v + 2;", &format!("{long} v = sqrt(v);")),
+            short,
+            "it waits for the root"
+        );
+        assert_eq!(of("", "map { k := [0:M); _u = t[k] * v; } reduce(\"+\", _s, _u, k := [*]); v = v - _s;"), short);
     }
 
     #[test]
