@@ -183,17 +183,17 @@ impl Cx<'_> {
             );
         }
         if self.is_input(var) && matches!(self.kind, BodyKind::Func | BodyKind::Cell(_)) {
-            let mut diagnostic =
+            let diagnostic =
                 Diagnostic::new(Code::WritesInput, span, format!("`{name}` is an input, which cannot be written"))
                     .label("written here")
-                    .also(declared, "an `input` of the function")
-                    .help("declare it in an `inout` list if callers are to see the change");
-            if self.text(span).strip_prefix('_') == Some(name.as_str()) {
+                    .also(declared, "an `input` of the function");
+            let diagnostic = if self.text(span).strip_prefix('_') == Some(name.as_str()) {
                 let what =
                     if self.vars[var].is_array() { "this iteration's element of the array" } else { "the scalar" };
-                diagnostic = diagnostic
-                    .note(format!("`_{name}` means {what} `{name}`; a scalar of the iteration needs another name"));
-            }
+                diagnostic.note(format!("`_{name}` means {what} `{name}`")).help(self.another_name(&name))
+            } else {
+                diagnostic.help("declare it in an `inout` list if callers are to see the change")
+            };
             return self.error(diagnostic);
         }
         if !self.vars[var].is_array() && self.info(var).level < self.level() {
@@ -207,20 +207,32 @@ impl Cx<'_> {
         let name = self.vars[var].name.clone();
         let declared = self.vars[var].span;
         let renamed = self.text(span).strip_prefix('_') == Some(name.as_str());
-        let mut diagnostic = Diagnostic::new(
+        let diagnostic = Diagnostic::new(
             Code::OuterScalar,
             span,
             format!("every iteration of the map would assign `{name}`, which belongs to the level outside"),
         )
         .label("assigned in every iteration")
-        .also(declared, "declared outside the map")
-        .help(format!(
-            "fold a value of each iteration instead: `}} reduce(\"+\", {name}, _x, i := [*]);` after the map"
-        ));
-        if renamed {
-            diagnostic = diagnostic
-                .note(format!("`_{name}` means the scalar `{name}`; a scalar of the iteration needs another name"));
-        }
-        self.error(diagnostic)
+        .also(declared, "declared outside the map");
+        self.error(if renamed {
+            diagnostic.note(format!("`_{name}` means the scalar `{name}`")).help(self.another_name(&name))
+        } else {
+            let value = self.free_name("x");
+            diagnostic.help(format!(
+                "fold a value of each iteration instead: `}} reduce(\"+\", {name}, {value}, i := [*]);` after the map"
+            ))
+        })
+    }
+
+    fn another_name(&self, name: &str) -> String {
+        let free = self.free_name(name);
+        format!("choose another name for the scalar of the iteration, such as `{free}`")
+    }
+
+    /// A name for a scalar of an iteration: `_x`, or with the first number that makes it new.
+    fn free_name(&self, name: &str) -> String {
+        let numbered = (1..).map(|number| format!("_{name}{number}"));
+        let mut names = std::iter::once(format!("_{name}")).chain(numbered);
+        names.find(|name| self.lookup(name).is_none()).expect("a program has few names")
     }
 }

@@ -173,6 +173,9 @@ impl Parser<'_> {
 
     fn suffix(&mut self) -> Parsed<Call> {
         let call = self.suffix_call()?;
+        if self.at_punct(Punct::Comma) || self.at_suffix() {
+            return Err(self.suffix_goes_on());
+        }
         self.expect_semicolon("a suffix")?;
         Ok(call)
     }

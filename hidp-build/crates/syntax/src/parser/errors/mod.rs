@@ -87,6 +87,17 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// Another suffix, or a `,` before it, where a suffix should end.
+    pub(in super::super) fn suffix_goes_on(&mut self) -> Failed {
+        let (here, found) = (self.span(), self.describe_current());
+        let at = if self.at_punct(Punct::Comma) { here } else { self.previous_span().end_point() };
+        self.report(
+            Diagnostic::new(Code::UnexpectedToken, here, format!("expected `;` behind a suffix, found {found}"))
+                .label("expected `;` behind a suffix")
+                .suggest(at, ";", "each suffix of a map ends with a `;` of its own"),
+        )
+    }
+
     /// Any name that is no keyword.
     pub(in super::super) fn name(&mut self, what: &str) -> Parsed<Ident> {
         if !self.at_name() {
