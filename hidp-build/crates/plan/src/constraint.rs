@@ -156,6 +156,8 @@ fn lane_reduction(
     let (Some(lane), Some(own)) = (outer.iters.last(), inner.iters.last()) else {
         return Err(no_reduction(inner));
     };
+    // Loops over a few of several iterators fill no lanes, however close together they load.
+    let starts_anew = inner.iters.len() > 1 && own.lo.as_int().is_some() && own.hi.as_int().is_some();
     let (lane, own) = (lane.var, own.var);
     let reduces = !inner.folds.is_empty()
         && inner.folds.iter().all(|fold| {
@@ -187,7 +189,7 @@ fn lane_reduction(
             far.get_or_insert(place.span);
         }
         let far_apart = matches!(stride_of(place, own, locals), Stride::Strided | Stride::Irregular);
-        facts.gains |= along_lane == Stride::Unit && far_apart;
+        facts.gains |= along_lane == Stride::Unit && (far_apart || starts_anew);
         if along_lane == Stride::Unit {
             let rows = &outer.iters[..outer.iters.len() - 1];
             let fixed = rows.iter().position(|iter| {
@@ -250,6 +252,21 @@ mod tests {
         assert_eq!(nested(&steps).0, 1, "a stride that may fail");
         let asked = format!("#pragma hidp unroll(2)\n map {{ c := [0:C); {} y[b][c] = _s; }}", fold("[0:R)"));
         assert_eq!(nested(&asked).0, 1, "a directive asks for this map");
+    }
+
+    #[test]
+    fn short_loops_of_a_fold_leave_the_lanes_to_its_results() {
+        let suited = |window: &str| {
+            let text = format!(
+                "function f input float x[C][W], k[C][5]; output float y[W-4]; {{ map {{ j := [0:W-4);
+                   map {{ c := [0:C); a := {window}; _p = x[c][j+a] * k[c][a]; }} reduce(\"+\", y[j], _p, c := [*], a := [*]); }} }}"
+            );
+            let program = optimised(&text);
+            let func = &program.funcs[program.entries[0]];
+            lane_shape(&program, func, crate::nests(func)[0]).is_ok()
+        };
+        assert!(suited("[0:5)"));
+        assert!(!suited("[0:min(C,5))"), "a loop that may be long has lanes of its own");
     }
 
     #[test]
