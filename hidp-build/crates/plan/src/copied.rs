@@ -3,7 +3,7 @@
 use crate::mapping::{Exec, Mapping, Recipe, Strategy, key};
 use crate::wide::same_size;
 use hidp_ir::par::visit::{self, Role};
-use hidp_ir::par::{FoldFn, Func, Map, StmtKind, VarId};
+use hidp_ir::par::{FoldFn, FoldOp, Func, Map, StmtKind, VarId};
 use hidp_syntax::ast::Level;
 use hidp_syntax::ordered::OrdMap;
 
@@ -11,18 +11,18 @@ use hidp_syntax::ordered::OrdMap;
 /// fetch its neighbour, so copies that only share no line still take lines from each other. `updates` writes the first of them.
 pub const COPY_PADDING: i64 = 64;
 
-/// The arrays of integers from outside that a nest on threads updates atomically by one operator each: the order of updates changes nothing,
-/// and nothing else in the nest touches them.
+/// The arrays from outside that a nest on threads updates atomically by one operator each, and that nothing else in the nest touches: integers,
+/// where the order of updates changes nothing, and sums of floats, whose bits the directive `unordered` gives up.
 pub fn copied_targets(func: &Func, map: &Map, strategy: Strategy) -> Vec<VarId> {
     let shares = match strategy {
         Strategy::Rows | Strategy::Wide | Strategy::Team => true,
         // One thread needs no atoms, tiles of lanes have none; of devices see `copied_by_blocks`.
         Strategy::Serial | Strategy::Lanes | Strategy::Device(_) => false,
     };
-    if shares { updated(func, map) } else { Vec::new() }
+    if shares { updated(func, map, |op| is_integer(op) || op.func == FoldFn::Add) } else { Vec::new() }
 }
 
-/// The same of a nest whose iterations are shared out over the groups of a device. An array that has an element for each iteration is not small
+/// The arrays of integers of a nest whose iterations are shared out over the groups of a device. An array that has an element for each iteration is not small
 /// where there is much to do, and primitives leave no room in shared memory.
 pub fn copied_by_blocks(func: &Func, map: &Map, mapping: &Mapping) -> Vec<VarId> {
     let plain = matches!(mapping.recipe, Recipe::Plain) && !mapping.is_split();
@@ -37,10 +37,14 @@ pub fn copied_by_blocks(func: &Func, map: &Map, mapping: &Mapping) -> Vec<VarId>
         let shape = &func.vars[*array].shape;
         shape.iter().any(|extent| map.iters.iter().any(|iter| same_size(func, extent, &iter.hi)))
     };
-    updated(func, map).into_iter().filter(|array| !of_iterations(array)).collect()
+    updated(func, map, is_integer).into_iter().filter(|array| !of_iterations(array)).collect()
 }
 
-fn updated(func: &Func, map: &Map) -> Vec<VarId> {
+fn is_integer(op: &FoldOp) -> bool {
+    op.ty.scalar().is_some_and(|scalar| scalar.is_integer())
+}
+
+fn updated(func: &Func, map: &Map, suits: impl Fn(&FoldOp) -> bool) -> Vec<VarId> {
     if !map.folds.is_empty() {
         return Vec::new();
     }
@@ -48,8 +52,8 @@ fn updated(func: &Func, map: &Map) -> Vec<VarId> {
     let mut found: OrdMap<VarId, Option<FoldFn>> = OrdMap::new();
     visit::walk_stmts(&map.body, |stmt| {
         if let StmtKind::Atomic { place, op, .. } = &stmt.kind {
-            let integer = op.ty.scalar().is_some_and(|scalar| scalar.is_integer());
-            let suits = integer && place.path.is_empty() && func.vars[place.array].is_array();
+            let suits =
+                suits(op) && op.ty.scalar().is_some() && place.path.is_empty() && func.vars[place.array].is_array();
             let op = (suits && !declared.contains(&place.array)).then_some(op.func);
             let known = found.entry(place.array).or_insert(op);
             if *known != op {
@@ -92,6 +96,13 @@ mod tests {
         joined.body.stmts.extend(reads.body.stmts.clone());
         let targets = |map: &Map| copied_targets(func, map, Strategy::Rows).len();
         assert_eq!((targets(updates), targets(&joined)), (1, 0));
+    }
+
+    #[test]
+    fn sums_of_floats_have_copies_on_processors() {
+        let sums = "#pragma hidp unordered\n map { j := [0:1); atomic m[x[i]] += 1; }";
+        assert_eq!(of(sums, Strategy::Rows), ["m"]);
+        assert_eq!(of(sums, Strategy::Device(Level::Thread)), [""; 0]);
     }
 
     #[test]

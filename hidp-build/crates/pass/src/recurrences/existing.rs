@@ -8,7 +8,12 @@ use hidp_syntax::index::Arena;
 use crate::instantiate::inside_all;
 
 /// Statements with tests before those that load elements of `arrays`, where they load them in any case and cannot fault by anything else.
-pub(super) fn tested_before(program: &Program, vars: &Arena<VarId, Var>, arrays: &[VarId], stmts: &[Stmt]) -> Vec<Stmt> {
+pub(super) fn tested_before(
+    program: &Program,
+    vars: &Arena<VarId, Var>,
+    arrays: &[VarId],
+    stmts: &[Stmt],
+) -> Vec<Stmt> {
     let mut block = Block { stmts: stmts.to_vec() };
     Tests { program, vars, arrays }.visit_block(&mut block);
     block.stmts
