@@ -98,7 +98,8 @@ impl Lowerer<'_> {
         self.body.leave_loop(at, make::long(0), n.clone(), LoopKind::Seq);
     }
 
-    /// Sorts a private copy: iterations that write one segment, a fault found later, must not disturb each other.
+    /// Sorts from one array to another, or a private copy: where iterations write one segment, a fault found later, they must not disturb each
+    /// other, and parts of one array may overlap.
     fn worker_sort(
         &mut self,
         call: &PrimCall,
@@ -109,12 +110,19 @@ impl Lowerer<'_> {
         descending: Expr,
     ) {
         let input = &operands.input;
-        if operands.values.is_none() && [input, out].iter().all(|view| self.shares(view.base, call.access)) {
+        let shared = [input, out].map(|view| self.shares(view.base, call.access));
+        let at_once = match shared {
+            [true, true] => Some(Symbol { function: "worker_sort_shared", header: "shared_sort" }),
+            [false, false] if input.base != out.base => {
+                Some(Symbol { function: "worker_sort_apart", header: "worker_prims" })
+            }
+            [true, false] | [false, true] | [false, false] => None,
+        };
+        if at_once.is_some() && operands.values.is_none() {
             let (from, to) = (self.address(input, low, false), self.address(out, low, true));
             let args = vec![from, to, PrimArg::Value(n.clone()), PrimArg::Value(descending)];
-            let symbol = Symbol { function: "worker_sort_shared", header: "shared_sort" };
             let memory = self.memory_site(call.span);
-            return self.call_library(Some(symbol), Vec::new(), args, vec![memory]);
+            return self.call_library(at_once, Vec::new(), args, vec![memory]);
         }
         let pairs = [(Some(input), Some(out)), (operands.values.as_ref().map(|v| &v.0), self.values_out(operands))];
         let mut args = Vec::new();

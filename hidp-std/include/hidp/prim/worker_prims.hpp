@@ -1,6 +1,6 @@
 // worker_*: what generated kernels call for primitives over one segment of one worker.
 //
-// Called by: a worker. Run by: that worker alone. Scratch: given by the caller.
+// Called by: a worker. Run by: that worker alone. Scratch: given by the caller, except for worker_sort_apart.
 #pragma once
 
 #include <stdint.h>
@@ -23,6 +23,20 @@ inline void worker_sort(Worker &, K *data, K *scratch, int64_t n, bool descendin
 template <class K, class V>
 inline void worker_sort(Worker &, K *data, K *scratch, V *values, V *scratch_values, int64_t n, bool descending) {
   thread_sort(static_cast<const K *>(data), data, static_cast<const V *>(values), values, n, descending, scratch, scratch_values);
+}
+
+// Between arrays that have no element in common. Few keys need no scratch; more take it from the worker. False after a fault, no memory (`memory`).
+template <class K>
+inline bool worker_sort_apart(Worker &worker, uint32_t memory, const K *in, K *out, int64_t n, bool descending) {
+  if (n <= kAtOnce<K, NoValue>) {
+    thread_sort(in, out, n, descending, out);
+    return true;
+  }
+  const ScratchBlock block(worker);
+  K *const keys = scratch<K>(worker, n, false, memory);
+  if (HIDP_UNLIKELY(keys == nullptr)) return false;
+  thread_sort(in, out, n, descending, keys);
+  return true;
 }
 
 template <class T>
