@@ -109,6 +109,24 @@ impl Call<'_> {
         effects.outer_reads().into_iter().chain(effects.outer_writes()).map(transfer).sum()
     }
 
+    /// Arrays of a line each that loops in iterations store to, if there are several: a thread that stores to one line alone does so many times
+    /// while it has the line, but with two of them stores wait for the one and the other in turn.
+    pub(super) fn crowded(&self, nest: &Map) -> Vec<VarId> {
+        let own = visit::declared(&nest.body);
+        let mut found: Vec<VarId> = Vec::new();
+        visit::walk_stmts(&nest.body, |stmt| {
+            let StmtKind::Loop(node) = &stmt.kind else { return };
+            visit::walk_stmts(&node.body, |stmt| {
+                let StmtKind::Store { place, .. } = &stmt.kind else { return };
+                let one_line = self.bytes(place.array) <= f64::from(self.model.line);
+                if one_line && !own.contains(&place.array) && !found.contains(&place.array) {
+                    found.push(place.array);
+                }
+            });
+        });
+        if found.len() > 1 { found } else { Vec::new() }
+    }
+
     /// What is known of a variable from now on.
     pub(super) fn learn(&mut self, var: VarId, value: &Expr) {
         if self.is_loaded(value) {

@@ -89,6 +89,8 @@ struct Around<'m> {
     inside: bool,
     /// Whether other threads are in other iterations.
     shared: bool,
+    /// Arrays of one line each, of which iterations on several threads store elements again and again.
+    crowded: Vec<VarId>,
     /// Time that several threads spend one after the other.
     in_turn: f64,
 }
@@ -167,7 +169,8 @@ impl<'a> Call<'a> {
         let parts = self.iterations(map);
         let shared = mapping.strategy != Strategy::Serial;
         let copies: f64 = packed.iter().map(|array| self.elements(*array)).sum();
-        let mut around = Around { mapping: Some(&mapping), packed, shared, ..Around::default() };
+        let crowded = if shared { self.crowded(map) } else { Vec::new() };
+        let mut around = Around { mapping: Some(&mapping), packed, shared, crowded, ..Around::default() };
         let mut time = self.map(map, &mut around) + copies * f64::from(self.of.scalar);
         time += self.transferred(map) + f64::from(self.of.nest);
         match mapping.strategy {
@@ -194,13 +197,18 @@ impl<'a> Call<'a> {
             };
         }
         let own = key(map).filter(|key| around.lanes.is_none() && self.has_lanes(map, *key, around));
-        if own.is_none() || !around.inside {
-            return self.all_of(map, (count, own), around);
+        let Some(own) = own else { return self.all_of(map, (count, None), around) };
+        // Lanes of its own, or none where it turns out to be short. Of a vector that is not full the others count, too.
+        let (before, inside, unfilled) = (around.in_turn, around.inside, self.unfilled(map, own));
+        let ends = match (inside, map.folds.is_empty()) {
+            (false, _) => 0,
+            (true, true) => self.of.ends,
+            (true, false) => self.of.folded_ends,
+        };
+        let in_lanes = unfilled * self.all_of(map, (count, Some(own)), around) + f64::from(ends);
+        if !inside && unfilled < 2.0 {
+            return in_lanes;
         }
-        // Lanes of its own, or none where it turns out to be short.
-        let before = around.in_turn;
-        let ends = if map.folds.is_empty() { self.of.ends } else { self.of.folded_ends };
-        let in_lanes = self.all_of(map, (count, own), around) + f64::from(ends);
         around.in_turn = before;
         self.all_of(map, (count, None), around).min(in_lanes)
     }
@@ -249,10 +257,11 @@ impl<'a> Call<'a> {
                 self.forget(&node.body);
                 let lanes =
                     around.lanes.filter(|_| around.mapping.is_some_and(|mapping| mapping.strategy == Strategy::Wide));
-                let outside = std::mem::replace(&mut around.lanes, lanes);
+                let outside = (std::mem::replace(&mut around.lanes, lanes), std::mem::take(&mut around.in_turn));
                 // What a bound is computed from hardly ever changes.
                 let each = self.operation(around) + self.body(&node.body, around) + self.body(&node.step, around);
-                around.lanes = outside;
+                around.lanes = outside.0;
+                around.in_turn = outside.1 + turns * around.in_turn;
                 self.forget(&node.body);
                 turns * each
             }
@@ -267,7 +276,11 @@ impl<'a> Call<'a> {
                 self.expr(value, around)
             }
             StmtKind::AssignField { value, .. } | StmtKind::Return(value) => self.expr(value, around),
-            StmtKind::Store { place, value, .. } => self.expr(value, around) + self.access(place, around),
+            StmtKind::Store { place, value, .. } => {
+                let crowded = around.crowded.contains(&place.array);
+                around.in_turn += if crowded { f64::from(self.of.contended) } else { 0.0 };
+                self.expr(value, around) + self.access(place, around)
+            }
             StmtKind::Atomic { place, value, .. } => {
                 let copied = around.mapping.is_some_and(|mapping| mapping.copied.contains(&place.array));
                 let plain = !around.shared || copied && self.elements(place.array) <= f64::from(self.model.most_copied);
@@ -386,6 +399,13 @@ impl<'a> Call<'a> {
     fn known_range(&self, iter: &Iter) -> Option<f64> {
         let (lo, hi) = iter.lo.value(&self.known).zip(iter.hi.value(&self.known))?;
         Some(((hi - lo).max(0) as f64 / self.size(&iter.step).max(1.0)).ceil())
+    }
+
+    /// How many lanes there are for each iteration along one that runs in vectors.
+    fn unfilled(&self, map: &Map, lanes: VarId) -> f64 {
+        let width = f64::from(self.model.vector_bytes) / 4.0;
+        let range = map.iters.iter().find(|iter| iter.var == lanes).and_then(|iter| self.known_range(iter));
+        range.filter(|range| *range >= 1.0).map_or(1.0, |range| (range / width).ceil() * width / range)
     }
 
     /// How often a loop runs, if it counts up to what is known.

@@ -159,3 +159,49 @@ fn threads_share_what_they_do_not_fight_for() {
     assert_eq!(serial, time(&both, "serial", 10_000_000, 1.0));
     assert!(serial < time(&both, "rows", 10_000_000, 1.0), "one thread needs no atoms");
 }
+
+/// How much slower the first is than the second on eight threads.
+fn ratio_of_eight(first: &str, second: &str) -> f64 {
+    let of = |body: &str| time(&vector(body), "rows", 100_000, 8.0);
+    of(first) / of(second)
+}
+
+#[test]
+fn vectors_that_are_not_full_cost_as_much() {
+    let text = "function f input float x[N][D]; input int g[N]; output float s[16][D];
+        { map { k := [0:16); d := [0:D); n := [0:N); _t = g[n] == k ? x[n][d] : 0; } reduce(\"+\", s[k][d], _t, n := [*]); }";
+    let (program, model) = (optimised(text), Model::cpu());
+    let func = &program.funcs[program.entries[0]];
+    let plans = candidates(&program, program.entries[0], &model);
+    let lanes = plans.iter().find(|plan| plan.name == "lanes").expect("columns are neighbours");
+    let columns = |count: i64| {
+        let found = estimate(&program, func, lanes, &[1000, count], (1.0, &model));
+        found.expect("plans fit").time
+    };
+    let [few, full] = [columns(16) / columns(1), columns(64) / columns(16)];
+    assert!(few < 3.0 && (3.0..5.0).contains(&full), "{few} {full}");
+}
+
+#[test]
+fn threads_meet_at_each_turn_of_a_loop() {
+    let turns = |count: u32| {
+        format!(
+            "int c[4]; map {{ i := [0:N); for (long k = 0; k < {count}; k += 1) atomic c[p[i] & 3] += 1; }} y[0] = c[0];"
+        )
+    };
+    let found = ratio_of_eight(&turns(100), &turns(10));
+    assert!((8.0..12.0).contains(&found), "{found}");
+}
+
+#[test]
+fn threads_wait_for_lines_that_they_share() {
+    let sums = |extent: u32| {
+        format!(
+            "float a[16]; float c[{extent}];
+             map {{ t := [0:16); for (long i = t; i < N; i += 16) {{ a[t] += x[i]; c[t] += 1; }} }}
+             map {{ t := [0:16); y[t] = a[t] + c[t]; }}"
+        )
+    };
+    let found = ratio_of_eight(&sums(16), &sums(32));
+    assert!(found > 5.0, "{found}");
+}
