@@ -162,14 +162,14 @@ impl Lowerer<'_> {
     }
 
     /// The number of all lanes where it is a constant and their sums stay in registers.
-    fn few_lanes(&self, ranges: &[Range], elem_size: usize) -> Option<u32> {
+    pub(super) fn few_lanes(&self, ranges: &[Range], elem_size: usize) -> Option<u32> {
         let count = u32::try_from(make::as_int(&ranges.last()?.count)?).ok()?;
         let most = self.model.tile_vectors * self.model.vector_bytes / elem_size.max(1) as u32;
         (count > 0 && count <= most).then_some(count)
     }
 
     /// Lanes of a tile without rows: whole cache lines, and no more than leaves each worker some.
-    fn width_of_lanes(&mut self, ranges: &[Range], most: u32) -> Expr {
+    pub(super) fn width_of_lanes(&mut self, ranges: &[Range], most: u32) -> Expr {
         let count = ranges.last().map_or(make::long(1), |range| range.count.clone());
         let workers = Expr { kind: hidp_ir::imp::ExprKind::WorkerCount, ty: Ty::LONG };
         let line = make::long(self.model.line.into());
@@ -332,7 +332,7 @@ impl Lowerer<'_> {
     }
 
     /// All iterations of a tile: statements between reductions for every row and lane, reductions outside of them.
-    fn tile(&mut self, map: &Map, tile: &Tile) {
+    pub(super) fn tile(&mut self, map: &Map, tile: &Tile) {
         let shared = self.shared_locals(map, tile);
         let mut pending: Vec<&par::Stmt> = Vec::new();
         for stmt in &map.body.stmts {

@@ -19,6 +19,7 @@
 //! | `scan` | prefix folds |
 //! | `packed` | compaction by prefix sums |
 //! | `lanes`, `tile_fold`, `panels` | tiles of rows and lanes, their reductions, packed panels |
+//! | `inside` | tiles of lanes over maps inside of iterations |
 //! | `wide` | whole iterations in vector lanes |
 //! | `stream` | outputs that bypass the caches |
 //! | `prim`, `prim_worker` | calls of the run-time library, on the host and in kernels |
@@ -51,6 +52,7 @@ mod exchange;
 mod expr;
 mod flagged;
 mod fold;
+mod inside;
 mod kept;
 mod lane_fold;
 mod lanes;

@@ -69,7 +69,13 @@ impl Lowerer<'_> {
             | Strategy::Team
             | Strategy::Serial
             | Strategy::Device(_) => {
-                self.share_map(map, span);
+                self.in_tiles_or(
+                    map,
+                    |this, tiles| this.launch_tiles_of_iteration(map, span, tiles),
+                    |this| {
+                        this.share_map(map, span);
+                    },
+                );
             }
         }
     }
@@ -301,11 +307,17 @@ impl Lowerer<'_> {
         if map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce) {
             self.thread_scan(map);
         } else if map.folds.is_empty() {
-            let ranges = self.ranges(map);
-            self.outer_loops(&ranges, &mut |this, range| {
-                let count = range.count.clone();
-                this.innermost(map, range, make::long(0), count, &[]);
-            });
+            self.in_tiles_or(
+                map,
+                |this, tiles| this.tiles_of_iteration(map, tiles),
+                |this| {
+                    let ranges = this.ranges(map);
+                    this.outer_loops(&ranges, &mut |this, range| {
+                        let count = range.count.clone();
+                        this.innermost(map, range, make::long(0), count, &[]);
+                    });
+                },
+            );
         } else {
             self.thread_fold(map);
         }

@@ -89,6 +89,7 @@ pub(super) fn compare(pinned: &Nest, usual: &Nest, mapping: &Mapping, model: &De
             | Property::Resident(_)
             | Property::Together(_)
             | Property::Written(_)
+            | Property::Within(_)
             | Property::Fewest(_)
             | Property::Alone(_)
             | Property::Copied(_)
@@ -188,6 +189,7 @@ impl Free<'_> {
             (
                 Property::Together(_)
                 | Property::Written(_)
+                | Property::Within(_)
                 | Property::Fewest(_)
                 | Property::Alone(_)
                 | Property::Copied(_)

@@ -36,6 +36,7 @@ mod gains;
 mod homes;
 mod host_rules;
 mod indexes;
+mod inside;
 mod iteration;
 mod judge;
 mod loads;

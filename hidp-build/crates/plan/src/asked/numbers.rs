@@ -117,6 +117,7 @@ impl Asked {
                 Property::Block(_)
                 | Property::Resident(_)
                 | Property::Written(_)
+                | Property::Within(_)
                 | Property::Fewest(_)
                 | Property::Alone(_)
                 | Property::Copied(_)

@@ -7,8 +7,7 @@ mod threads;
 
 use super::mapping::{Mapping, Misfit, key};
 use super::notation::{FoldOption, Property};
-use super::short;
-use super::{copied_by_blocks, inner_maps};
+use super::{copied_by_blocks, inner_maps, inside, short};
 use crate::target::{DeviceModel, Model};
 use hidp_ir::par::{Func, Map, Program};
 
@@ -167,6 +166,9 @@ pub(super) fn choose(program: &Program, func: &Func, nest: &Map, mapping: &mut M
     THREADS.choose(program, func, nest, mapping, model);
     if mapping.number(Property::Written).is_some() {
         mapping.rows = short::with_rows(program, func, nest);
+    }
+    if mapping.number(Property::Within).is_some() {
+        mapping.inside = inside::in_tiles(program, func, nest);
     }
 }
 

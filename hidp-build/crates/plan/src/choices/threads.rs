@@ -10,7 +10,7 @@ use crate::prefixes::{can_be_in_blocks, is_started, prefixes_of_library};
 use crate::shape::{gathers, vectorisable};
 use crate::target::Model;
 use crate::updates::{operations, updates};
-use crate::{inner_maps, short, wide};
+use crate::{inner_maps, inside, short, wide};
 use hidp_ir::par::visit;
 use hidp_ir::par::{FoldKind, Map};
 use hidp_syntax::ty::Scalar;
@@ -37,7 +37,7 @@ const MOST_TILE: u64 = 1 << 14;
 const COLUMNS: Numbers = Numbers::From(1, 1 << 14);
 
 /// Of nests on threads. A row may ask for those before it.
-pub(super) static OF_NESTS: [Choice<Property, Model>; 11] = [
+pub(super) static OF_NESTS: [Choice<Property, Model>; 12] = [
     Choice {
         word: Property::Together,
         numbers: ANY,
@@ -57,6 +57,17 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 11] = [
         usual: |facts, nest, model| {
             short::are_light(facts.program, facts.func, nest, model).then_some(model.written_row)
         },
+    },
+    Choice {
+        word: Property::Within,
+        numbers: COLUMNS,
+        needed: NEVER,
+        expected: "maps inside have folds that load neighbours along them",
+        suits: |facts, nest| {
+            let iterations = matches!(facts.mapping.strategy, Strategy::Rows | Strategy::Serial);
+            iterations && !inside::in_tiles(facts.program, facts.func, nest).is_empty()
+        },
+        usual: |_, _, model| Some(model.lane_tile),
     },
     Choice {
         word: Property::Fewest,
@@ -211,7 +222,8 @@ pub(super) static OF_FOLDS: [Choice<FoldOption, Model>; 7] = [
         suits: |facts, map| {
             let rows = facts.mapping.rows_of_tile(facts.nest).is_some();
             let without = !rows || facts.mapping.number(Property::Alone).is_some();
-            facts.has_lane_tiles() && without && !map.folds.is_empty() && map.directives.unroll.is_none()
+            let tiles = facts.has_lane_tiles() && without || facts.is_in_tile_inside(map);
+            tiles && !map.folds.is_empty() && map.directives.unroll.is_none()
         },
         usual: |_, map, model| {
             (map.body.stmts.len() <= model.repeated_statements as usize).then_some(model.lane_unroll)
@@ -242,6 +254,15 @@ impl Facts<'_> {
     fn may_be_in_turn(&self, nest: &Map) -> bool {
         let alone = self.mapping.number(Property::Together).is_none();
         nest.folds.is_empty() && self.mapping.strategy == Strategy::Rows && alone
+    }
+
+    /// Whether a map is directly in one that has tiles inside of iterations.
+    fn is_in_tile_inside(&self, map: &Map) -> bool {
+        let tiles = self.mapping.number(Property::Within).is_some();
+        tiles
+            && inside::folds_in_tiles(self.program, self.func, self.nest)
+                .into_iter()
+                .any(|fold| std::ptr::eq(fold, map))
     }
 
     fn has_lane_tiles(&self) -> bool {

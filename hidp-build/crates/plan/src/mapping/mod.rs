@@ -57,6 +57,8 @@ pub struct Mapping {
     pub choices: Vec<Property>,
     /// The maps whose iterations have rows that may be written out, by their [`key`].
     pub rows: Vec<VarId>,
+    /// The maps inside of iterations that have tiles of lanes, by their [`key`].
+    pub inside: Vec<VarId>,
     /// What the nest is made for, besides its levels.
     pub recipe: Recipe,
 }
@@ -249,6 +251,7 @@ impl Mapping {
             joined: false,
             choices: Vec::new(),
             rows: Vec::new(),
+            inside: Vec::new(),
             recipe: Recipe::Plain,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Names, Recipe, Strategy, key};
 use crate::choices::{self, Facts};
+use crate::inside;
 use crate::notation::{self, Index, Memory, Nest, Place, Property, Size, StageOption, Step};
 use crate::short::with_rows;
 use crate::wide::{Classes, GROUPS, jams};
@@ -198,6 +199,7 @@ impl Lines {
                 Property::Joined => lines.joined = true,
                 Property::Together(_)
                 | Property::Written(_)
+                | Property::Within(_)
                 | Property::Fewest(_)
                 | Property::Alone(_)
                 | Property::Copied(_)
@@ -312,6 +314,9 @@ impl Lines {
         choices::judge(&Facts { program, func, nest: map, mapping: &mapping })?;
         if mapping.number(Property::Written).is_some() {
             mapping.rows = with_rows(program, func, map);
+        }
+        if mapping.number(Property::Within).is_some() {
+            mapping.inside = inside::in_tiles(program, func, map);
         }
         Ok(mapping)
     }

@@ -68,6 +68,8 @@ vocabulary! {
         Together = "together",
         /// Rows of up to so many elements are written out, with vector lanes over the iterations around.
         Written = "written",
+        /// Maps inside whose folds load neighbours along them have tiles of up to so many lanes, the folds outside of these.
+        Within = "within",
         /// Where the last iterator has fewer iterations, threads share rows instead of tiles of lanes.
         Fewest = "fewest",
         /// Up to so many rows of a tile load by themselves, rather than from a copy that is made for all.
