@@ -69,10 +69,22 @@ pub fn assumptions(program: &Program, func: FuncId) -> Vec<Assumptions> {
     finder.found
 }
 
+/// The same where the ends of the sections that nests take are in range, as the extreme elements of the arrays that say them are; of nests
+/// whose sections are tested in their iterations.
+pub fn assumptions_of_sections(program: &Program, func: FuncId) -> Vec<Assumptions> {
+    let function = &program.funcs[func];
+    let mut finder = Finder { with_sections: true, ..Finder::default() };
+    let mut body: Block = function.body.clone();
+    walk(&function.vars, &mut body, &mut finder, super::start(program, func));
+    finder.found
+}
+
 #[derive(Default)]
 struct Finder {
     found: Vec<Assumptions>,
     current: Option<Nest>,
+    /// Whether the ends of sections are assumed to be in range.
+    with_sections: bool,
 }
 
 /// A nest that is being walked.
@@ -80,6 +92,8 @@ struct Nest {
     map: VarId,
     /// Each of these, if it is not negative, answers some test.
     goals: OrdSet<Lin>,
+    /// And with each of these the sections are in range.
+    sections: OrdSet<Lin>,
     /// Whether a test cannot be answered.
     lost: bool,
     /// Whether a test stands deeper than in the outermost map, or in a loop, or is of data.
@@ -144,15 +158,20 @@ impl Client for Finder {
         if let ([first, ..], None, 1) = (map.iters.as_slice(), &self.current, cx.map_depth) {
             // An element that is not there is tested for before it is used.
             cx.loads_anyway = true;
-            self.current = Some(Nest { map: first.var, goals: OrdSet::new(), lost: false, deep: false });
+            cx.looks_beside = self.with_sections;
+            self.current =
+                Some(Nest { map: first.var, goals: OrdSet::new(), sections: OrdSet::new(), lost: false, deep: false });
         }
     }
 
     fn leave_map(&mut self, cx: &mut Context<'_>, map: &Map) {
         let leaves =
             self.current.as_ref().is_some_and(|nest| map.iters.first().is_some_and(|iter| iter.var == nest.map));
-        let Some(nest) = self.current.take_if(|_| leaves) else { return };
+        let Some(mut nest) = self.current.take_if(|_| leaves) else { return };
         cx.loads_anyway = false;
+        cx.looks_beside = false;
+        let sections = std::mem::take(&mut nest.sections);
+        nest.goals.extend(sections);
         if !nest.lost
             && nest.deep
             && let Some(conditions) = conditions(cx, &nest.goals)
@@ -162,11 +181,42 @@ impl Client for Finder {
         }
     }
 
+    /// What a test of a section's ends asks where there is something between them is taken to hold for both ends.
+    fn always_holds(&mut self, cx: &mut Context<'_>, cond: &Expr) -> bool {
+        if let Some(nest) = self.current.as_mut().filter(|nest| self.with_sections && !nest.lost)
+            && cx.map_depth == 1
+            && let Some([low, high, extent]) = ends(cx, cond)
+        {
+            let goals = [&low, &high].map(|end| [Some(end.clone()), extent.sub(end)]);
+            let goals: Option<Vec<Lin>> = goals.into_iter().flatten().collect();
+            let mut search = Search { steps: STEPS, data: true };
+            if let Some(goals) = goals
+                && goals.iter().all(|goal| settle(cx, goal, &mut nest.sections, &mut search))
+            {
+                goals.into_iter().for_each(|goal| cx.fact(goal));
+            }
+        }
+        false
+    }
+
     /// Its segments are tested by the run time, whatever is known of them.
     fn prim(&mut self, _cx: &mut Context<'_>, _call: &mut PrimCall, _conditional: bool) {
         if let Some(nest) = &mut self.current {
             nest.lost = true;
         }
+    }
+}
+
+/// `high <= low || low >= 0 && high <= extent`: the ends and the extent.
+fn ends(cx: &mut Context<'_>, cond: &Expr) -> Option<[Lin; 3]> {
+    let ExprKind::Lazy { and: false, right, .. } = &cond.kind else { return None };
+    let ExprKind::Lazy { and: true, left, right } = &right.kind else { return None };
+    match (&left.kind, &right.kind) {
+        (
+            ExprKind::Binary { op: BinOp::Ge, left: low, right: zero, .. },
+            ExprKind::Binary { op: BinOp::Le, left: high, right: extent, .. },
+        ) if zero.as_int() == Some(0) => Some([low, high, extent].map(|part| cx.lin(part))),
+        _ => None,
     }
 }
 
@@ -220,7 +270,23 @@ fn settle(cx: &mut Context<'_>, goal: &Lin, found: &mut OrdSet<Lin>, search: &mu
     let extreme = if lower { Extreme::Least } else { Extreme::Most };
     let extreme = if data { extreme_of(cx, atom, extreme) } else { None };
     let extreme = extreme.and_then(|extreme| factor.mul(&extreme));
-    bounds_of(cx, atom, &factor, lower).into_iter().chain(extreme).any(|product| with(cx, Some(product), Vec::new()))
+    if bounds_of(cx, atom, &factor, lower).into_iter().chain(extreme).any(|product| with(cx, Some(product), Vec::new()))
+    {
+        return true;
+    }
+    let Some(goals) = all_cases(cx, atom, &factor, &rest) else { return false };
+    let mut trial = found.clone();
+    let holds = goals.iter().all(|goal| settle(cx, goal, &mut trial, search));
+    if holds {
+        *found = trial;
+    }
+    holds
+}
+
+/// `factor * atom + rest` for each value that the atom may have, as the larger one of two.
+fn all_cases(cx: &Context<'_>, atom: AtomId, factor: &Lin, rest: &Lin) -> Option<Vec<Lin>> {
+    let cases = cx.cases.get(&atom)?;
+    cases.iter().map(|case| factor.mul(&case.value)?.add(rest)).collect()
 }
 
 /// `goal` as `factor * atom + rest`. `None` where the atom is multiplied by itself.

@@ -12,9 +12,15 @@ use super::walk::{Client, Start, Use, walk};
 use super::{RemainingCheck, RemainingKind};
 
 /// Clears what can be proved.
-struct Prover;
+struct Prover {
+    /// Whether proofs in maps distinguish more cases.
+    looks_beside: bool,
+}
 
 impl Client for Prover {
+    fn enter_map(&mut self, cx: &mut Context<'_>, _map: &Map, _positions: &[Position], _conditional: bool) {
+        cx.looks_beside = self.looks_beside;
+    }
     fn place(&mut self, cx: &mut Context<'_>, place: &mut Place, _how: Use, _conditional: bool) {
         let Some(extents) = cx.extents.get(&place.array).cloned() else {
             return;
@@ -110,7 +116,12 @@ fn operation_cannot_fault(cx: &mut Context<'_>, op: BinOp, left: &Expr, right: &
 
 /// Removes tests from a body; gives the new extents of its locals.
 pub(super) fn prove(vars: &Arena<VarId, Var>, body: &mut Block, start: Start) -> Vec<(VarId, Vec<Expr>)> {
-    walk(vars, body, &mut Prover, start).into_iter().collect()
+    walk(vars, body, &mut Prover { looks_beside: false }, start).into_iter().collect()
+}
+
+/// The same with more cases in the proofs of maps.
+pub(super) fn prove_by_cases(vars: &Arena<VarId, Var>, body: &mut Block, start: Start) -> Vec<(VarId, Vec<Expr>)> {
+    walk(vars, body, &mut Prover { looks_beside: true }, start).into_iter().collect()
 }
 
 /// Lists what stayed.

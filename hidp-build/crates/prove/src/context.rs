@@ -30,6 +30,9 @@ const PRODUCTS: usize = 64;
 /// Case distinctions that one proof nests.
 pub(crate) const SPLITS: usize = 3;
 
+/// Atoms beside a proof's own whose cases are distinguished, each by itself.
+const CASES_BESIDE: usize = 4;
+
 /// One of the values an atom may have, and when: all of `when` are not negative then.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
@@ -131,6 +134,8 @@ pub(crate) struct Context<'f> {
     /// Whether an unproved load counts as a function of its index: who asks reads no memory by it, and a load that fails gives
     /// either a fault or one certain element.
     pub loads_anyway: bool,
+    /// Whether proofs distinguish cases of atoms beside their own, which takes several times as long.
+    pub looks_beside: bool,
     /// Whether quotients and remainders are those of divisors that are not 0: who asks looks at iterations that end.
     pub divisions_succeed: bool,
     /// How many conditions enclose this that the facts do not imply.
@@ -154,6 +159,7 @@ impl<'f> Context<'f> {
             map_depth: 0,
             exact: false,
             loads_anyway: false,
+            looks_beside: false,
             divisions_succeed: false,
             vague: 0,
             cases: OrdMap::new(),
@@ -384,7 +390,9 @@ impl<'f> Context<'f> {
     fn refutes_by_cases(&self, extra: &[Lin], assumed: &Assumed, splits: usize, known: &mut Outcomes) -> bool {
         let mut tried: OrdSet<AtomId> = assumed.distinguished.keys().copied().collect();
         let terms: OrdSet<Term> = extra.iter().flat_map(|row| row.terms.iter().map(|(term, _)| *term)).collect();
-        terms.into_iter().flat_map(Term::atoms).filter(|atom| tried.insert(*atom)).any(|atom| {
+        let own: OrdSet<AtomId> = terms.into_iter().flat_map(Term::atoms).collect();
+        let beside = if self.looks_beside && tried.is_empty() { self.beside(&own) } else { Vec::new() };
+        own.into_iter().chain(beside).filter(|atom| tried.insert(*atom)).any(|atom| {
             let Some(cases) = self.cases.get(&atom) else {
                 return false;
             };
@@ -393,6 +401,22 @@ impl<'f> Context<'f> {
                 narrower.is_some_and(|narrower| self.refutes_in_case(extra, &narrower, splits, known))
             })
         })
+    }
+
+    /// Atoms with cases of which the latest facts about these atoms speak.
+    fn beside(&self, atoms: &OrdSet<AtomId>) -> Vec<AtomId> {
+        let about = |fact: &&Lin| fact.atoms().any(|atom| atoms.contains(&atom));
+        let others = self.facts.iter().rev().filter(about).flat_map(Lin::atoms);
+        let mut found: Vec<AtomId> = Vec::new();
+        for atom in others.filter(|atom| !atoms.contains(atom) && self.cases.contains_key(atom)) {
+            if !found.contains(&atom) {
+                found.push(atom);
+            }
+            if found.len() == CASES_BESIDE {
+                break;
+            }
+        }
+        found
     }
 
     /// That each of the terms lies in its range.

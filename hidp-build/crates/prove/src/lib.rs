@@ -31,7 +31,7 @@ mod widen;
 mod witness;
 mod written;
 
-pub use assume::{Assumptions, Condition, Known, Sum, assumptions};
+pub use assume::{Assumptions, Condition, Known, Sum, assumptions, assumptions_of_sections};
 pub use context::MAX_EXTENT;
 pub use facts::Facts;
 pub use linear::Extreme;
@@ -118,6 +118,15 @@ pub fn bounds(program: &mut Program, func: FuncId) {
         if let Some(body) = &mut scalar_fn.body {
             bounds::prove(&scalar_fn.vars, body, Start::Called);
         }
+    }
+}
+
+/// The same for a function's own tests, by proofs that distinguish more cases and take several times as long.
+pub fn bounds_by_cases(program: &mut Program, func: FuncId) {
+    let start = start(program, func);
+    let func = &mut program.funcs[func];
+    for (var, shape) in bounds::prove_by_cases(&func.vars, &mut func.body, start) {
+        func.vars[var].shape = shape;
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! The copy behind a successful test has no tests. The other one is the original nest, so faults and their order are unchanged.
 
+mod sections;
 mod worth;
 
 use hidp_ir::par::visit::{self, Mutator, change};
@@ -39,7 +40,11 @@ fn run(program: &mut Program) {
             let mut body = std::mem::take(&mut func.body);
             Doubled { vars: &mut func.vars, wanted: &wanted, in_loop: false, looks: Vec::new() }.visit_block(&mut body);
             func.body = body;
-            prove::bounds(program, id);
+            if wanted.iter().any(|nest| nest.of_sections) {
+                prove::bounds_by_cases(program, id);
+            } else {
+                prove::bounds(program, id);
+            }
             let tested = still_tested(&program.funcs[id], &wanted);
             if tested.is_empty() {
                 break;
@@ -113,22 +118,35 @@ struct Wanted {
     assumed: Assumptions,
     /// What is looked at before it.
     looks: Vec<Look>,
+    /// Whether the conditions are about ends of sections.
+    of_sections: bool,
 }
 
 fn worthwhile(program: &Program, id: FuncId) -> Vec<Wanted> {
     let func = &program.funcs[id];
-    let assumed: OrdMap<VarId, Assumptions> =
-        prove::assumptions(program, id).into_iter().map(|assumed| (assumed.nest, assumed)).collect();
+    let by_nest = |found: Vec<Assumptions>| -> OrdMap<VarId, Assumptions> {
+        found.into_iter().map(|assumed| (assumed.nest, assumed)).collect()
+    };
+    let assumed = by_nest(prove::assumptions(program, id));
+    let of_sections = sections::are_taken(&func.body).then(|| by_nest(prove::assumptions_of_sections(program, id)));
     let mut wanted = Vec::new();
     visit::walk_stmts(&func.body, |stmt| {
         let StmtKind::Map(map) = &stmt.kind else { return };
-        let Some(assumed) = map.iters.first().and_then(|iter| assumed.get(&iter.var)) else { return };
+        let Some(first) = map.iters.first().map(|iter| iter.var) else { return };
         if is_large(stmt) {
             return;
         }
-        let arrays = arrays(&assumed.conditions);
-        if let Some(looks) = worth::looks(func, map, stmt.span, &arrays) {
-            wanted.push(Wanted { assumed: assumed.clone(), looks });
+        let assumed = assumed.get(&first).map(|assumed| (assumed, arrays(&assumed.conditions)));
+        // Sizes and scalars cost nothing to test; ends of sections ask for less than extremes that stand for all elements.
+        if let Some(of_sections) = of_sections.as_ref().and_then(|found| found.get(&first))
+            && !assumed.as_ref().is_some_and(|(_, arrays)| arrays.is_empty())
+            && let Some(looks) = sections::looks(func, map, stmt.span, &arrays(&of_sections.conditions))
+        {
+            wanted.push(Wanted { assumed: of_sections.clone(), looks, of_sections: true });
+        } else if let Some((assumed, arrays)) = assumed
+            && let Some(looks) = worth::looks(func, map, stmt.span, &arrays)
+        {
+            wanted.push(Wanted { assumed: assumed.clone(), looks, of_sections: false });
         }
     });
     wanted
@@ -316,6 +334,7 @@ fn read(var: VarId, vars: &Arena<VarId, Var>, span: Span) -> Expr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hidp_ir::par::interp::{Arg, Array, Options, run_with};
     use hidp_ir::par::{print, read, verify};
 
     const PROGRAM: &str = r#"
@@ -396,6 +415,44 @@ entries (f)
         assert_eq!(maps, 2, "{}", print(&program));
         let Some(Stmt { kind: StmtKind::If { then, otherwise, .. }, .. }) = stmts.last() else { panic!() };
         assert!(!has_tests(then) && has_tests(otherwise), "{}", print(&program));
+    }
+
+    /// Each row is compared with itself: its elements are read as often as it is long.
+    const SECTIONS: &str = r#"
+func f(p, x, y) dims (R, M) {
+  vars { R: long dim; M: long dim; p: long[(R + 1)] input; x: int[M] input; y: int[R] inout; low: long local; high: long local;
+    s: int local; k: long local; l: long local; r: long iter; }
+  map (r = 0 .. R by 1) {
+    declare low; low = p[r]; declare high; high = p[(r + 1)];
+    require ((high <= low) || ((low >= 0) && (high <= M))) fault Segment ("low" low, "high" high, "extent" M);
+    declare s; s = 0:int; declare k; k = 0;
+    loop (k < max((high - low), 0)) {
+      declare l; l = 0;
+      loop (l < max((high - low), 0)) { s = (s + (x[(low + k)?] * x[(low + l)?])); } step { l = (l + 1); }
+    } step { k = (k + 1); }
+    require (high >= low) fault Index ("index" (high - low), "extent" 1, "dimension" 0);
+    y[r] = s;
+  }
+}
+entries (f)
+"#;
+
+    #[test]
+    fn ends_of_sections_are_looked_at_before_a_nest_that_loops_over_them() {
+        let before = read(SECTIONS).expect("a program");
+        let mut program = before.clone();
+        run(&mut program);
+        verify(&program).expect("well formed");
+        let found = tested(&program.funcs[program.entries[0]].body);
+        // Sections are long; their ends are in range.
+        assert_eq!(found.iter().map(|tested| tested.conditions.len()).collect::<Vec<_>>(), [3], "{}", print(&program));
+        let ends = [vec![0, 20, 24], vec![24, 20, 3], vec![0, 20, 25], vec![-1, 20, 24], vec![i64::MIN, 3, 24]];
+        for p in ends {
+            let (x, y) = (Array::vector((0..24).collect::<Vec<i32>>()), Array::vector(vec![0; 2]));
+            let args = [Arg::from(Array::vector(p)), x.into(), y.into()];
+            let call = |program: &Program| run_with(program, program.entries[0], args.to_vec(), &Options::default());
+            assert_eq!(call(&before), call(&program));
+        }
     }
 
     #[test]

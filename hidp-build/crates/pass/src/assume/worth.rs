@@ -14,7 +14,7 @@ use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
 /// How often an element has to be read.
-const OFTEN: i64 = 8;
+pub(super) const OFTEN: i64 = 8;
 /// So many elements at the ends of an array may be left out.
 const ENDS: i64 = 4;
 
@@ -38,10 +38,7 @@ pub(super) enum Worth {
 
 /// What to look at before a nest to know the extremes of `arrays`. `None` where that does not pay.
 pub(super) fn looks(func: &Func, nest: &Map, span: Span, arrays: &OrdSet<VarId>) -> Option<Vec<Look>> {
-    let mut reads =
-        Reads { func, facts: Facts::new(func), arrays, scope: Vec::new(), perhaps: false, found: OrdMap::new() };
-    reads.visit_stmt(&Stmt { kind: StmtKind::Map(nest.clone()), span });
-    let found = reads.found;
+    let found = reads(func, nest, span, arrays);
     if found.len() < arrays.len() {
         return None;
     }
@@ -62,6 +59,19 @@ pub(super) fn looks(func: &Func, nest: &Map, span: Span, arrays: &OrdSet<VarId>)
     looks.retain(|look| !ends.contains_key(&look.array));
     let ends = ends.into_iter().map(|(array, often)| Look { array, worth: Worth::Often(often) });
     Some(ends.chain(looks).collect())
+}
+
+/// Whether each element of these arrays is read by an iteration of the nest.
+pub(super) fn are_read(func: &Func, nest: &Map, span: Span, arrays: &OrdSet<VarId>) -> bool {
+    let found = reads(func, nest, span, arrays);
+    found.len() == arrays.len() && found.values().all(|read| read.ends.is_none())
+}
+
+fn reads(func: &Func, nest: &Map, span: Span, arrays: &OrdSet<VarId>) -> OrdMap<VarId, Read> {
+    let mut reads =
+        Reads { func, facts: Facts::new(func), arrays, scope: Vec::new(), perhaps: false, found: OrdMap::new() };
+    reads.visit_stmt(&Stmt { kind: StmtKind::Map(nest.clone()), span });
+    reads.found
 }
 
 /// How a nest reads all of an array.
@@ -184,7 +194,7 @@ fn element(value: &Expr) -> Option<&Place> {
 }
 
 /// Whether a value is of dimensions and scalar inputs alone, and cannot fault.
-fn is_fixed(vars: &Arena<VarId, Var>, value: &Expr) -> bool {
+pub(super) fn is_fixed(vars: &Arena<VarId, Var>, value: &Expr) -> bool {
     match &value.kind {
         ExprKind::Const(_) => true,
         ExprKind::Read(var) => matches!(vars[*var].kind, VarKind::Dim | VarKind::Param(Direction::Input)),

@@ -1,7 +1,11 @@
-use crate::{Known, assumptions};
-use hidp_ir::par::read;
+use crate::{Assumptions, Known, assumptions, assumptions_of_sections};
+use hidp_ir::par::{FuncId, Program, read};
 
 fn found(params: &str, body: &str) -> Vec<Vec<String>> {
+    found_by(assumptions, params, body)
+}
+
+fn found_by(find: fn(&Program, FuncId) -> Vec<Assumptions>, params: &str, body: &str) -> Vec<Vec<String>> {
     let text = format!(
         "func f(x, y, off, T) dims (M, N) {{\n  vars {{ M: long dim; N: long dim; {params}\n    x: double[M] input; y: double[N] inout; }}\n{body} }}\nentries (f)\n"
     );
@@ -23,7 +27,7 @@ fn found(params: &str, body: &str) -> Vec<Vec<String>> {
         }
         parts.join(" + ")
     };
-    let all = assumptions(&program, entry);
+    let all = find(&program, entry);
     all.iter()
         .map(|of| of.conditions.iter().map(|c| format!("{} <= {}", sum(&c.low), sum(&c.high))).collect())
         .collect()
@@ -93,6 +97,22 @@ fn ends_of_rows_are_in_range_where_the_extremes_are() {
     let body = "map (i = 0 .. N by 1) { map (k = long(p[i]) .. long(p[(i + 1)]) by 1) { y[i] = x[long(z[k?])?]; } }";
     let all = ["1 + Most(z) <= M", "Most(p) <= M", "0 <= Least(p)", "0 <= Least(z)"];
     assert_eq!(found(&rows, body), [all]);
+}
+
+/// Sections between neighbouring elements, with a loop over each: nothing but that their ends are in range.
+#[test]
+fn sections_are_in_range_where_their_ends_are() {
+    let body = "map (i = 0 .. N by 1) {
+        require ((p[(i + 1)] <= p[i]) || ((p[i] >= 0) && (p[(i + 1)] <= M))) fault Segment (\"low\" p[i], \"high\" p[(i + 1)], \"extent\" M);
+        declare s; s = 0.0; declare k; k = 0;
+        loop (k < max((p[(i + 1)] - p[i]), 0)) { s = (s + x[(p[i] + k)?]); } step { k = (k + 1); } y[i] = s; }";
+    let ints = format!("{SCALARS} p: long[(N + 1)] input;");
+    let of_sections = |body: &str| found_by(assumptions_of_sections, &ints, body);
+    assert_eq!(of_sections(body), [["Most(p) <= M", "0 <= Least(p)"]]);
+    let further = body.replace("+ k)?", "+ (2 * k))?");
+    assert_ne!(of_sections(&further), [["Most(p) <= M", "0 <= Least(p)"]]);
+    let inner = body.replace("- p[i]), 0)", "- p[i]), off)");
+    assert_ne!(of_sections(&inner), [["Most(p) <= M", "0 <= Least(p)"]], "the section may end before");
 }
 
 #[test]
