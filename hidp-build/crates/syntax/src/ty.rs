@@ -75,12 +75,12 @@ impl Scalar {
             "bool" => Scalar::Bool,
             "char" | "int8" | "i8" => Scalar::I8,
             "uint8" | "u8" => Scalar::U8,
-            "short" | "i16" => Scalar::I16,
-            "ushort" | "u16" => Scalar::U16,
-            "int" | "i32" => Scalar::I32,
-            "uint" | "u32" => Scalar::U32,
-            "long" | "i64" => Scalar::I64,
-            "ulong" | "u64" | "usize" => Scalar::U64,
+            "short" | "int16" | "i16" => Scalar::I16,
+            "ushort" | "uint16" | "u16" => Scalar::U16,
+            "int" | "int32" | "i32" => Scalar::I32,
+            "uint" | "uint32" | "u32" => Scalar::U32,
+            "long" | "int64" | "i64" => Scalar::I64,
+            "ulong" | "uint64" | "u64" | "usize" => Scalar::U64,
             "float" | "f32" => Scalar::F32,
             "double" | "f64" => Scalar::F64,
             _ => return None,
@@ -209,5 +209,22 @@ impl Ty {
 impl From<Scalar> for Ty {
     fn from(scalar: Scalar) -> Ty {
         Ty::Scalar(scalar)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_named_by_their_bits_too() {
+        for scalar in Scalar::ALL.into_iter().filter(|scalar| scalar.is_integer()) {
+            let rust = scalar.rust_name();
+            let (sign, bits) = rust.split_at(1);
+            let named = format!("{}{bits}", if sign == "u" { "uint" } else { "int" });
+            assert_eq!(Scalar::from_name(&named), Some(scalar), "{named}");
+            assert_eq!(Scalar::from_name(rust), Some(scalar));
+            assert_eq!(Scalar::from_name(scalar.hidp_name()), Some(scalar));
+        }
     }
 }
