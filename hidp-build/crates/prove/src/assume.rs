@@ -211,13 +211,9 @@ impl Client for Finder {
 fn ends(cx: &mut Context<'_>, cond: &Expr) -> Option<[Lin; 3]> {
     let ExprKind::Lazy { and: false, right, .. } = &cond.kind else { return None };
     let ExprKind::Lazy { and: true, left, right } = &right.kind else { return None };
-    match (&left.kind, &right.kind) {
-        (
-            ExprKind::Binary { op: BinOp::Ge, left: low, right: zero, .. },
-            ExprKind::Binary { op: BinOp::Le, left: high, right: extent, .. },
-        ) if zero.as_int() == Some(0) => Some([low, high, extent].map(|part| cx.lin(part))),
-        _ => None,
-    }
+    let ExprKind::Binary { op: BinOp::Ge, left: low, right: zero, .. } = &left.kind else { return None };
+    let ExprKind::Binary { op: BinOp::Le, left: high, right: extent, .. } = &right.kind else { return None };
+    (zero.as_int() == Some(0)).then(|| [low, high, extent].map(|part| cx.lin(part)))
 }
 
 /// Whether an atom has one value throughout a call.

@@ -52,11 +52,9 @@ pub(super) fn looks(func: &Func, nest: &Map, span: Span, arrays: &OrdSet<VarId>)
 
 /// The extent of an array of which sections are taken that is known before the nest.
 fn section_of(vars: &Arena<VarId, Var>, block: &Block) -> Option<Expr> {
-    let mut extents = block.stmts.iter().filter_map(|stmt| match &stmt.kind {
-        StmtKind::Require { fault: FaultKind::Segment, values, .. } => {
-            values.iter().find(|(name, _)| name == "extent").map(|(_, extent)| extent.clone())
-        }
-        _ => None,
+    let mut extents = block.stmts.iter().filter_map(|stmt| {
+        let StmtKind::Require { fault: FaultKind::Segment, values, .. } = &stmt.kind else { return None };
+        values.iter().find(|(name, _)| name == "extent").map(|(_, extent)| extent.clone())
     });
     extents.find(|extent| is_fixed(vars, extent))
 }
