@@ -11,6 +11,7 @@ pub mod prim;
 pub mod scalar_fn;
 pub mod stmt;
 pub mod structs;
+mod sums;
 pub mod text;
 pub mod uses;
 pub mod value;

@@ -1,5 +1,6 @@
 //! Uses of a function or an entry: which names must be declared, and how.
 
+use super::sums;
 use super::wide::constant_divisor;
 use hidp_ir::imp::visit::{accessed, each_expr, each_stmt, overwritten};
 use hidp_ir::imp::{
@@ -122,6 +123,9 @@ impl Collector<'_> {
             Stmt::Prim(prim) => self.prim(prim),
             Stmt::Group(_) => {
                 self.needs.headers.insert("lanes.hpp".to_owned());
+            }
+            Stmt::InTurn(turn) if sums::of_integers(turn).is_some() => {
+                self.needs.headers.insert("lane_sums.hpp".to_owned());
             }
             Stmt::Wide(stmt) => self.wide(stmt),
             Stmt::Loop(node) => self.loop_of(&node.kind),
