@@ -132,7 +132,7 @@ codes! {
     ShadowsDimension = "HD0104" Error "name of a dimension or iterator"
         "A dimension name and an iterator keep their meaning everywhere inside: nothing else may take their name.";
     UnknownType = "HD0105" Error "unknown type"
-        "Types are `bool char int8 uint8 short ushort int uint long ulong float double`, Rust's names for them, and the structs that \
+        "Types are `bool char int8 uint8 short ushort int uint long ulong float double`, `int16` to `uint64`, Rust's names for them, and the structs that \
          this file declares or imports.";
     NotAValue = "HD0106" Error "not a value"
         "Functions over arrays and primitives are called as statements; scalar functions stand in expressions. The name of a function \
