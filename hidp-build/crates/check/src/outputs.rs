@@ -14,6 +14,8 @@ use super::functions::leaves;
 use super::shape;
 use super::turns;
 
+mod own;
+
 /// Turns array outputs that may keep old elements into `inout`, with a warning.
 ///
 /// Nothing is said of an output that `params`, the header, declares as `partial`, unless its old elements are read.
@@ -230,14 +232,7 @@ impl Walk<'_> {
     /// Reads in a map, except those of an element that the same iteration has written before.
     fn map_reads(&self, map: &Map, reads: &mut Vec<VarId>) {
         let sections = (self.calls == Calls::Sections).then_some(self.program);
-        let mut own = Own { sections, written: Vec::new(), reads: Vec::new() };
-        for iter in &map.iters {
-            own.expr(&iter.lo);
-            own.expr(&iter.hi);
-            own.expr(&iter.step);
-        }
-        own.map(map);
-        reads.extend(own.reads);
+        reads.extend(own::unexplained(self.func, sections, map));
     }
 
     fn map<'m>(&mut self, map: &'m Map, nest: &mut Vec<&'m Iter>) {
@@ -433,99 +428,4 @@ fn numbers_all(iter: &Iter, piece: &Piece, extent: &Expr) -> bool {
 
 fn certainly_runs(iter: &Iter) -> bool {
     shape::difference(&iter.hi, &iter.lo).is_some_and(|count| count > 0)
-}
-
-/// Reads of one iteration that its own earlier writes do not explain.
-struct Own<'a> {
-    /// Set where sections that are written count as no reads.
-    sections: Option<&'a Program>,
-    written: Vec<(VarId, String)>,
-    reads: Vec<VarId>,
-}
-
-fn element_key(place: &Place) -> (VarId, String) {
-    let index: Vec<String> = place.index.iter().map(shape::key).collect();
-    (place.array, index.join("]["))
-}
-
-impl Own<'_> {
-    fn expr(&mut self, expr: &Expr) {
-        shape::walk(expr, &mut |e| {
-            if let ExprKind::Load(place) = &e.kind
-                && !self.written.contains(&element_key(place))
-            {
-                self.reads.push(place.array);
-            }
-        });
-    }
-
-    /// What a call is given but does not only write.
-    fn call(&mut self, callee: FuncId, args: &[CallArg]) {
-        let Some(program) = self.sections else { return };
-        for (position, arg) in args.iter().enumerate() {
-            let direction = hidp_ir::par::effects::argument_direction(program, callee, position);
-            let reads = direction != Some(Direction::Output);
-            match arg {
-                CallArg::Value(value) => self.expr(value),
-                CallArg::Scalar(_) => {}
-                CallArg::Array(array) => self.reads.extend(reads.then_some(*array)),
-                CallArg::Element(place) => {
-                    place.index.iter().for_each(|index| self.expr(index));
-                    let known = self.written.contains(&element_key(place));
-                    self.reads.extend((reads && !known).then_some(place.array));
-                }
-                CallArg::Section(section) => {
-                    self.reads.extend(reads.then_some(section.array));
-                    section.dims.iter().for_each(|dim| reads_of_dim(dim, &mut self.reads));
-                }
-            }
-        }
-    }
-
-    fn map(&mut self, map: &Map) {
-        for stmt in &map.body.stmts {
-            match &stmt.kind {
-                StmtKind::Store { place, value } => {
-                    place.index.iter().for_each(|index| self.expr(index));
-                    self.expr(value);
-                    if place.path.is_empty() {
-                        self.written.push(element_key(place));
-                    }
-                }
-                StmtKind::Assign { value, .. } => self.expr(value),
-                StmtKind::Map(inner) => {
-                    let before = self.written.len();
-                    for iter in &inner.iters {
-                        self.expr(&iter.lo);
-                        self.expr(&iter.hi);
-                    }
-                    self.map(inner);
-                    self.written.truncate(before);
-                }
-                StmtKind::Call { callee, args } if self.sections.is_some() => self.call(*callee, args),
-                _ => {
-                    // Everything else counts as if nothing had been written.
-                    let block = Block { stmts: vec![stmt.clone()] };
-                    let written = &self.written;
-                    let mut reads = Vec::new();
-                    visit::walk_places(&block, |place, role| {
-                        if matches!(role, Role::Read | Role::Update) && !written.contains(&element_key(place)) {
-                            reads.push(place.array);
-                        }
-                    });
-                    visit::walk_vars(&block, |var, role| {
-                        if matches!(role, Role::Argument { .. }) {
-                            reads.push(var);
-                        }
-                    });
-                    self.reads.extend(reads);
-                }
-            }
-        }
-        for fold in &map.folds {
-            if let Target::Element(place) = &fold.target {
-                place.index.iter().for_each(|index| self.expr(index));
-            }
-        }
-    }
 }
