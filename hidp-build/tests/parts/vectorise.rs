@@ -132,16 +132,15 @@ fn scalar_versions(assembly: &str, isa: &str) -> (Vec<String>, usize) {
         let versions = functions.keys().filter_map(|name| name.strip_prefix(&prefix)?.strip_suffix(&suffix));
         for version in versions {
             seen += 1;
-            // Kernels are inlined into the host function, or stand for themselves.
+            // Versions share kernels, so those count that the host function and its parts call.
             let kernel = format!("entry_k_1k_{entry}12_GLOBAL__N_1");
-            let (host, kernel_name) = (format!("{prefix}{version}{suffix}"), format!("{version}_"));
-            let own = functions.iter().filter(|(name, _)| {
-                name.contains(&host)
-                    || name.split_once(&kernel).is_some_and(|(_, rest)| {
-                        rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(&kernel_name)
-                    })
-            });
-            let mut loops = own.flat_map(|(_, lines)| inner_loops(lines));
+            let host = format!("{prefix}{version}{suffix}");
+            let of_host: Vec<&Vec<&str>> =
+                functions.iter().filter(|(name, _)| name.contains(&host)).map(|(_, lines)| lines).collect();
+            let is_called = |name: &str| of_host.iter().any(|lines| lines.iter().any(|line| line.ends_with(name)));
+            let kernels = functions.iter().filter(|(name, _)| name.contains(&kernel) && is_called(name));
+            let own = of_host.iter().copied().chain(kernels.map(|(_, lines)| lines));
+            let mut loops = own.flat_map(|lines| inner_loops(lines));
             if !loops.any(|body| body.iter().any(|line| is_packed(line, kinds, element))) {
                 scalar.push(format!("{entry} {version}"));
             }

@@ -27,30 +27,6 @@ namespace entry_k_6gather_gather {
         }
       }
     }
-
-    HIDP_KERNEL void serial_map0_k0([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t N_2, double *__restrict y_4, const int32_t *__restrict index_5, const double *__restrict x_6, int64_t M_7, int64_t begin_0, int64_t end_1) {
-      [[maybe_unused]] const int64_t last_3 = end_1 - 1L;
-      int64_t bad_8 = (M_7 > 0L) ? 0L : 1L;
-      if (bad_8 == 0L) {
-#pragma omp simd reduction(| : bad_8)
-        for (int64_t i_9 = begin_0; i_9 < end_1; ++i_9) {
-          const int64_t index_10 = int64_t(index_5[i_9]);
-          const bool inside_11 = uint64_t(index_10) < uint64_t(M_7);
-          bad_8 = bad_8 | (inside_11 ? 0L : 1L);
-          y_4[i_9] = x_6[inside_11 ? index_10 : 0L];
-        }
-      }
-      if (bad_8 != 0L) {
-        for (int64_t i_12 = begin_0; i_12 < end_1; ++i_12) {
-          const int64_t index_13 = int64_t(index_5[i_12]);
-          if (!(uint64_t(index_13) < uint64_t(M_7))) {
-            worker.trap.raise(0, 3, index_13, M_7, 0L);
-            return;
-          }
-          y_4[i_12] = x_6[index_13];
-        }
-      }
-    }
   }
 
   // plan rows | nest | i threads | i lanes
@@ -82,7 +58,7 @@ namespace entry_k_6gather_gather {
     [[maybe_unused]] const int64_t work_5 = N_4 + N_4;
     {
       const bool ok = hidp::launch_serial(host, N_4, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
-        serial_map0_k0(worker, N_4, y_2, index_1, x_0, M_3, begin, end);
+        rows_map0_k0(worker, N_4, y_2, index_1, x_0, M_3, begin, end);
       });
       if (!ok) return host.finish();
     }

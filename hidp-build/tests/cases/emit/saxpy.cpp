@@ -10,13 +10,6 @@ namespace entry_k_5saxpy_saxpy {
         y_6[i_3] = hidp::mul_add<float>(a_4, x_5[i_3], y_6[i_3]);
       }
     }
-
-    HIDP_KERNEL void serial_map0_k0([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t N_2, float a_4, const float *__restrict x_5, float *__restrict y_6, int64_t begin_0, int64_t end_1) {
-#pragma omp simd
-      for (int64_t i_3 = begin_0; i_3 < end_1; ++i_3) {
-        y_6[i_3] = hidp::mul_add<float>(a_4, x_5[i_3], y_6[i_3]);
-      }
-    }
   }
 
   // plan rows | nest | i threads | i lanes
@@ -48,7 +41,7 @@ namespace entry_k_5saxpy_saxpy {
     [[maybe_unused]] const int64_t work_5 = N_3 + N_3;
     {
       const bool ok = hidp::launch_serial(host, N_3, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
-        serial_map0_k0(worker, N_3, a_4, x_1, y_2, begin, end);
+        rows_map0_k0(worker, N_3, a_4, x_1, y_2, begin, end);
       });
       if (!ok) return host.finish();
     }

@@ -96,99 +96,6 @@ namespace entry_k_7stencil_relax {
         partial_8[run_9] = acc_12;
       }
     }
-
-    HIDP_KERNEL void serial_fold0_k0([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t count_2, [[maybe_unused]] int64_t count_3, [[maybe_unused]] int64_t count_4, int64_t stride_5, int64_t stride_6, int64_t total_7, float *__restrict partial_8, const float *__restrict in_32, [[maybe_unused]] int64_t I_33, int64_t J_34, int64_t K_35, float *__restrict out_43, int64_t begin_0, int64_t end_1) {
-      for (int64_t run_9 = begin_0; run_9 < end_1; ++run_9) {
-        const int64_t from_10 = run_9 * 8192L;
-        const int64_t to_11 = hidp::min<int64_t>(from_10 + 8192L, total_7);
-        float acc_12 = 0.0f;
-        const int64_t first_13 = hidp::div<int64_t>(from_10, stride_5);
-        const int64_t past_14 = hidp::div<int64_t>(to_11 + (stride_5 - 1L), stride_5);
-        for (int64_t at_15 = first_13; at_15 < past_14; ++at_15) {
-          const int64_t i_16 = 1L + at_15;
-          const int64_t start_17 = at_15 * stride_5;
-          const int64_t low_18 = hidp::max<int64_t>(from_10 - start_17, 0L);
-          const int64_t high_19 = hidp::min<int64_t>(to_11 - start_17, stride_5);
-          const int64_t first_20 = hidp::div<int64_t>(low_18, stride_6);
-          const int64_t past_21 = hidp::div<int64_t>(high_19 + (stride_6 - 1L), stride_6);
-          const int64_t row_36 = (i_16 - 1L) * J_34;
-          const int64_t row_38 = (i_16 + 1L) * J_34;
-          const int64_t row_40 = i_16 * J_34;
-          for (int64_t at_22 = first_20; at_22 < past_21; ++at_22) {
-            const int64_t j_23 = 1L + at_22;
-            const int64_t start_24 = at_22 * stride_6;
-            const int64_t low_25 = hidp::max<int64_t>(low_18 - start_24, 0L);
-            const int64_t high_26 = hidp::min<int64_t>(high_19 - start_24, stride_6);
-            const int64_t row_37 = (row_36 + j_23) * K_35;
-            const int64_t row_39 = (row_38 + j_23) * K_35;
-            const int64_t row_41 = (row_40 + (j_23 - 1L)) * K_35;
-            const int64_t row_42 = (row_40 + (j_23 + 1L)) * K_35;
-            const int64_t row_44 = (row_40 + j_23) * K_35;
-            if ((high_26 - low_25) < 16L) {
-              const int64_t low_27 = 1L + low_25;
-              const int64_t high_28 = 1L + high_26;
-              for (int64_t k_29 = low_27; k_29 < high_28; ++k_29) {
-                float new_30 = 0.0f;
-                [[maybe_unused]] const float step_31 = 0.0f;
-                new_30 = 0.25f * (((in_32[row_37 + k_29] + in_32[row_39 + k_29]) + in_32[row_41 + k_29]) + in_32[row_42 + k_29]);
-                out_43[row_44 + k_29] = new_30;
-                acc_12 = hidp::mul_add<float>(new_30 - in_32[row_44 + k_29], new_30 - in_32[row_44 + k_29], acc_12);
-              }
-            } else {
-              [[maybe_unused]] alignas(64) float lanes_45[16];
-#pragma omp simd
-              for (int64_t lane_46 = 0L; lane_46 < 16L; ++lane_46) {
-                lanes_45[lane_46] = 0.0f;
-              }
-              const int64_t past_47 = low_25 + (hidp::div<int64_t>(high_26 - low_25, 16L) * 16L);
-              for (int64_t turn_48 = low_25; turn_48 < past_47; turn_48 += 16L) {
-#pragma omp simd
-                for (int64_t lane_49 = 0L; lane_49 < 16L; ++lane_49) {
-                  const int64_t k_50 = 1L + (turn_48 + lane_49);
-                  float acc_51 = lanes_45[lane_49];
-                  float new_52 = 0.0f;
-                  [[maybe_unused]] const float step_53 = 0.0f;
-                  new_52 = 0.25f * (((in_32[row_37 + k_50] + in_32[row_39 + k_50]) + in_32[row_41 + k_50]) + in_32[row_42 + k_50]);
-                  out_43[row_44 + k_50] = new_52;
-                  acc_51 = hidp::mul_add<float>(new_52 - in_32[row_44 + k_50], new_52 - in_32[row_44 + k_50], acc_51);
-                  lanes_45[lane_49] = acc_51;
-                }
-              }
-              const int64_t rest_54 = high_26 - past_47;
-#pragma omp simd
-              for (int64_t lane_55 = 0L; lane_55 < rest_54; ++lane_55) {
-                const int64_t k_56 = 1L + (past_47 + lane_55);
-                float acc_57 = lanes_45[lane_55];
-                float new_58 = 0.0f;
-                [[maybe_unused]] const float step_59 = 0.0f;
-                new_58 = 0.25f * (((in_32[row_37 + k_56] + in_32[row_39 + k_56]) + in_32[row_41 + k_56]) + in_32[row_42 + k_56]);
-                out_43[row_44 + k_56] = new_58;
-                acc_57 = hidp::mul_add<float>(new_58 - in_32[row_44 + k_56], new_58 - in_32[row_44 + k_56], acc_57);
-                lanes_45[lane_55] = acc_57;
-              }
-#pragma omp simd
-              for (int64_t lane_60 = 0L; lane_60 < 8L; ++lane_60) {
-                lanes_45[lane_60] = lanes_45[lane_60] + lanes_45[lane_60 + 8L];
-              }
-#pragma omp simd
-              for (int64_t lane_61 = 0L; lane_61 < 4L; ++lane_61) {
-                lanes_45[lane_61] = lanes_45[lane_61] + lanes_45[lane_61 + 4L];
-              }
-#pragma omp simd
-              for (int64_t lane_62 = 0L; lane_62 < 2L; ++lane_62) {
-                lanes_45[lane_62] = lanes_45[lane_62] + lanes_45[lane_62 + 2L];
-              }
-#pragma omp simd
-              for (int64_t lane_63 = 0L; lane_63 < 1L; ++lane_63) {
-                lanes_45[lane_63] = lanes_45[lane_63] + lanes_45[lane_63 + 1L];
-              }
-              acc_12 = acc_12 + lanes_45[0];
-            }
-          }
-        }
-        partial_8[run_9] = acc_12;
-      }
-    }
   }
 
   // plan rows | nest | i, j, k threads | k lanes | fold i, j, k runs(8192) short(16) sums(16)
@@ -269,7 +176,7 @@ namespace entry_k_7stencil_relax {
     [[maybe_unused]] const int64_t work_19 = ((total_16 + total_16) + total_16) + total_16;
     {
       const bool ok = hidp::launch_serial(host, runs_17, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
-        serial_fold0_k0(worker, count_8, count_10, count_12, stride_15, stride_13, total_16, partial_18, in_0, I_3, J_4, K_5, out_1, begin, end);
+        rows_fold0_k0(worker, count_8, count_10, count_12, stride_15, stride_13, total_16, partial_18, in_0, I_3, J_4, K_5, out_1, begin, end);
       });
       if (!ok) return host.finish();
     }

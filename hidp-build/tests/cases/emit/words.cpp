@@ -44,18 +44,6 @@ namespace entry_k_5words_namespace {
         typename_9[public_3].m_sqrt1_1 = 2.0 * typename_9[public_3].m_sqrt1_1;
       }
     }
-
-    HIDP_KERNEL void serial_map0_k0([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t linux_2, const int64_t *__restrict template_5, const int64_t *__restrict auto_6, int64_t *__restrict virtual_8, union_1 *__restrict typename_9, int64_t begin_0, int64_t end_1) {
-      for (int64_t public_3 = begin_0; public_3 < end_1; ++public_3) {
-        int64_t register_4 = 0L;
-        const int64_t value_7 = operator_0(worker.trap, template_5[public_3], auto_6[public_3]);
-        if (HIDP_UNLIKELY(worker.trap.raised)) return;
-        register_4 = value_7;
-        virtual_8[public_3] = register_4;
-        typename_9[public_3].int_0.new_1 = typename_9[public_3].int_0.new_1 + 1;
-        typename_9[public_3].m_sqrt1_1 = 2.0 * typename_9[public_3].m_sqrt1_1;
-      }
-    }
   }
 
   // plan rows | nest | public threads | public seq
@@ -87,7 +75,7 @@ namespace entry_k_5words_namespace {
     [[maybe_unused]] const int64_t work_5 = (((linux_4 + linux_4) + linux_4) + linux_4) + linux_4;
     {
       const bool ok = hidp::launch_serial(host, linux_4, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
-        serial_map0_k0(worker, linux_4, template_0, auto_1, virtual_2, typename_3, begin, end);
+        rows_map0_k0(worker, linux_4, template_0, auto_1, virtual_2, typename_3, begin, end);
       });
       if (!ok) return host.finish();
     }

@@ -5,23 +5,50 @@ use crate::c_like::stmt::Printer;
 use crate::c_like::text::Text;
 use crate::c_like::uses::Usage;
 use crate::c_like::{Dialect, Scope, name, plan_comment};
-use hidp_ir::imp::{Entry, Function, Kernel, Unit, VarId, VarKind};
+use hidp_ir::imp::{Entry, Function, Kernel, Unit, UnitTarget, VarId, VarKind};
 use hidp_ir::par::Program;
 use hidp_syntax::source::{SourceMap, Span};
 
-/// All kernels of a version.
-pub(super) fn kernels(program: &Program, sources: &SourceMap, entry: &Entry, unit: &Unit, out: &mut Text) {
-    for (id, kernel) in unit.kernels.iter() {
-        let usage = Usage::of(&kernel.function);
-        let scope = Scope { program, sources, entry, function: &kernel.function, usage: &usage, numbers: None };
-        out.line("");
-        out.at(sources, kernel.span);
-        let head = format!("HIDP_KERNEL void {}", name::kernel(unit, id));
-        out.open(format!("{head}({}) {{", kernel_params(&scope, kernel).join(", ")));
-        body(scope, &OpenMp::Kernel, Some(kernel.span), out);
-        out.close("}");
-        out.here();
+/// A kernel that is printed.
+struct Printed {
+    name: String,
+    span: Span,
+    code: String,
+}
+
+/// The kernels of all versions. What several have in common is printed once, with the name that it has in the first: most of a
+/// version's nests are planned as in others, and compilers take their time again for each. Returns the names of the kernels that
+/// each version launches.
+pub(super) fn kernels(program: &Program, sources: &SourceMap, entry: &Entry, out: &mut Text) -> Vec<Vec<String>> {
+    let mut printed: Vec<Printed> = Vec::new();
+    let mut names = Vec::new();
+    for unit in entry.units_for(UnitTarget::Cpu) {
+        let of_unit = unit.kernels.iter().map(|(id, kernel)| {
+            let mut code = Text::new(None);
+            self::kernel(program, sources, entry, kernel, "", &mut code);
+            let code = code.finish();
+            if let Some(same) = printed.iter().find(|other| other.span == kernel.span && other.code == code) {
+                return same.name.clone();
+            }
+            let name = name::kernel(unit, id);
+            self::kernel(program, sources, entry, kernel, &name, out);
+            printed.push(Printed { name: name.clone(), span: kernel.span, code });
+            name
+        });
+        names.push(of_unit.collect());
     }
+    names
+}
+
+fn kernel(program: &Program, sources: &SourceMap, entry: &Entry, kernel: &Kernel, name: &str, out: &mut Text) {
+    let usage = Usage::of(&kernel.function);
+    let scope = Scope { program, sources, entry, function: &kernel.function, usage: &usage, numbers: None };
+    out.line("");
+    out.at(sources, kernel.span);
+    out.open(format!("HIDP_KERNEL void {name}({}) {{", kernel_params(&scope, kernel).join(", ")));
+    body(scope, &OpenMp::Kernel, Some(kernel.span), out);
+    out.close("}");
+    out.here();
 }
 
 fn body(scope: Scope<'_>, dialect: &dyn Dialect, span: Option<Span>, out: &mut Text) {
@@ -50,8 +77,15 @@ fn kernel_param(scope: &Scope<'_>, var: VarId) -> String {
     }
 }
 
-/// The host function of a version.
-pub(super) fn host(program: &Program, sources: &SourceMap, entry: &Entry, unit: &Unit, out: &mut Text) {
+/// The host function of a version, whose kernels have these names.
+pub(super) fn host(
+    program: &Program,
+    sources: &SourceMap,
+    entry: &Entry,
+    unit: &Unit,
+    kernels: &[String],
+    out: &mut Text,
+) {
     let usage = Usage::of(&unit.host);
     let scope = Scope { program, sources, entry, function: &unit.host, usage: &usage, numbers: None };
     out.line("");
@@ -59,8 +93,8 @@ pub(super) fn host(program: &Program, sources: &SourceMap, entry: &Entry, unit: 
     out.open(format!("HIDP_ENTRY HIDP_SYMBOL({})(hidp_call *call) {{", name::host(entry, unit)));
     out.line("hidp::Host host(call);");
     host_params(&scope, &unit.host, out);
-    body(scope, &OpenMp::Host { unit }, None, out);
-    out.line(OpenMp::Host { unit }.leave());
+    body(scope, &OpenMp::Host { kernels }, None, out);
+    out.line(OpenMp::Host { kernels }.leave());
     out.close("}");
 }
 

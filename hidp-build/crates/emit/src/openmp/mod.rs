@@ -58,12 +58,10 @@ pub fn module(program: &Program, sources: &SourceMap, stem: &str, entries: &[imp
         out.open(format!("namespace entry_{} {{", name::symbol(&entry.symbol)));
         out.open("namespace {");
         scalar_fn::definitions(program, sources, entry, &needs.functions, &needs.functors, &mut out);
-        for unit in entry.units_for(imp::UnitTarget::Cpu) {
-            function::kernels(program, sources, entry, unit, &mut out);
-        }
+        let kernels = function::kernels(program, sources, entry, &mut out);
         out.close("}");
-        for unit in entry.units_for(imp::UnitTarget::Cpu) {
-            function::host(program, sources, entry, unit, &mut out);
+        for (unit, kernels) in entry.units_for(imp::UnitTarget::Cpu).zip(&kernels) {
+            function::host(program, sources, entry, unit, kernels, &mut out);
         }
         out.close("}");
     }

@@ -5,7 +5,7 @@ use crate::c_like::memory::{Memory, element};
 use crate::c_like::prim::launch_argument;
 use crate::c_like::text::Text;
 use crate::c_like::{Dialect, Scope, name, wide};
-use hidp_ir::imp::{Expr, Grid, KernelId, Level, Schedule, SiteId, Stmt, Unit, VarId, VarKind, Work};
+use hidp_ir::imp::{Expr, Grid, KernelId, Level, Schedule, SiteId, Stmt, VarId, VarKind, Work};
 use hidp_ir::par::FoldFn;
 use hidp_syntax::index::Id;
 use hidp_syntax::ty::{Scalar, Ty};
@@ -16,8 +16,8 @@ pub(super) enum OpenMp<'a> {
     Kernel,
     /// In a host function, there is a `host`.
     Host {
-        /// The version, whose kernels it launches.
-        unit: &'a Unit,
+        /// The names of the kernels that it launches.
+        kernels: &'a [String],
     },
 }
 
@@ -218,8 +218,8 @@ impl OpenMp<'_> {
         schedule: &Schedule,
         out: &mut Text,
     ) {
-        let OpenMp::Host { unit } = self else { return };
-        let name = name::kernel(unit, kernel);
+        let OpenMp::Host { kernels } = self else { return };
+        let name = &kernels[kernel.index()];
         out.open("{");
         let passed: Vec<String> = std::iter::once("worker".to_owned())
             .chain(args.iter().enumerate().map(|(at, arg)| launch_argument(scope, self, at, arg, out)))
