@@ -7,32 +7,26 @@ use crate::c_like::uses::Usage;
 use crate::c_like::{Dialect, Scope, name, plan_comment};
 use hidp_ir::imp::{Entry, Function, Kernel, Unit, UnitTarget, VarId, VarKind};
 use hidp_ir::par::Program;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::{SourceMap, Span};
-
-/// A kernel that is printed.
-struct Printed {
-    name: String,
-    span: Span,
-    code: String,
-}
 
 /// The kernels of all versions. What several have in common is printed once, with the name that it has in the first: most of a
 /// version's nests are planned as in others, and compilers take their time again for each. Returns the names of the kernels that
 /// each version launches.
 pub(super) fn kernels(program: &Program, sources: &SourceMap, entry: &Entry, out: &mut Text) -> Vec<Vec<String>> {
-    let mut printed: Vec<Printed> = Vec::new();
+    let mut printed: OrdMap<String, String> = OrdMap::new();
     let mut names = Vec::new();
     for unit in entry.units_for(UnitTarget::Cpu) {
         let of_unit = unit.kernels.iter().map(|(id, kernel)| {
             let mut code = Text::new(None);
             self::kernel(program, sources, entry, kernel, "", &mut code);
             let code = code.finish();
-            if let Some(same) = printed.iter().find(|other| other.span == kernel.span && other.code == code) {
-                return same.name.clone();
+            if let Some(same) = printed.get(&code) {
+                return same.clone();
             }
             let name = name::kernel(unit, id);
             self::kernel(program, sources, entry, kernel, &name, out);
-            printed.push(Printed { name: name.clone(), span: kernel.span, code });
+            printed.insert(code, name.clone());
             name
         });
         names.push(of_unit.collect());
