@@ -179,7 +179,7 @@ impl Program {
         let subject = &self.subject;
         for unit in subject.units(entry, UnitTarget::Cpu) {
             Context::with(threads, |cx| subject.call(kernels, (entry, unit), request, cx))
-                .and_then(|found| subject.agree(request, &found, false))
+                .and_then(|found| subject.agree(entry, request, &found, false))
                 .map_err(|why| format!("{}, {threads} threads, plan {}: {why}", kernels.isa(), unit.plan))?;
         }
         Ok(())
@@ -191,7 +191,7 @@ impl Program {
             let device = kernels.device(seed, 1 + (seed % 2) as i32);
             subject
                 .call_on(&device, (entry, unit), request, false)
-                .and_then(|found| subject.agree(request, &found, false))
+                .and_then(|found| subject.agree(entry, request, &found, false))
                 .map_err(|why| format!("plan {}, seed {seed}: {why}", unit.plan))?;
         }
         Ok(())

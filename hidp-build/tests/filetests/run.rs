@@ -302,7 +302,7 @@ fn compiled(
         return Ok(());
     }
     let check = |found: &Outcome| {
-        subject.agree(request, found, case.says("exact"))?;
+        subject.agree(entry, request, found, case.says("exact"))?;
         also(found)
     };
     on_threads(subject, entry, &built.code, request, &check)?;

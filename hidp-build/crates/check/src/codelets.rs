@@ -19,7 +19,7 @@ use super::cx::{BodyKind, Cx};
 use super::items::Global;
 use super::ordered::Asked;
 use super::value::{UntypedKind, Val};
-use super::{directives, fold, outputs};
+use super::{counters, directives, fold, outputs};
 
 /// Tunables of a codelet, and values of a tunable.
 const TUNABLES: usize = 4;
@@ -152,7 +152,11 @@ fn body(
     let mut stmts = Vec::new();
     let tunables = cx.codelet_tunables(&item.tunables, &mut stmts);
     let when = item.when.as_ref().and_then(|when| cx.codelet_condition(when));
-    cx.stmts(&item.body.stmts, &mut stmts);
+    let mut body = Vec::new();
+    cx.stmts(&item.body.stmts, &mut body);
+    let body = Block { stmts: body };
+    stmts.extend(counters::tests(&cx.vars, &body));
+    stmts.extend(body.stmts);
     if unchecked || cx.unchecked {
         cx.refuse_unchecked_codelet(item.tag_span);
     }

@@ -81,7 +81,7 @@ fn compared(name: &str, text: &str) -> Result<usize, String> {
                 for count in [3, 4] {
                     let told = |why: String| format!("`{}` with {sizes:?} in {count} lanes: {why}", func.name);
                     match called(&subject, entry, unit, &request, count) {
-                        Ok(found) => subject.agree(&request, &found, false).map_err(told)?,
+                        Ok(found) => subject.agree(entry, &request, &found, false).map_err(told)?,
                         Err(Stop::Wrong(why)) => return Err(told(why)),
                         Err(Stop::Unknown(what)) => {
                             println!("not interpreted: {name}: `{}` has {what}", func.name);
