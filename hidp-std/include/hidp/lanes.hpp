@@ -5,7 +5,7 @@
 // such values has the elements of a lane a constant distance apart. Operators, and functions of the names that scalars have, mean in
 // each lane what they mean there, to the bit.
 //
-// A mask is a `Wide<bool, …>`; `hidp/lane_masks.hpp` says what its parts are.
+// `hidp/lane_values.hpp` has the type. A mask is a `Wide<bool, …>`; `hidp/lane_masks.hpp` says what its parts are.
 #pragma once
 
 #include <stdint.h>
@@ -16,95 +16,23 @@
 #include <hidp/cast.hpp>
 #include <hidp/lane_masks.hpp>
 #include <hidp/lane_parts.hpp>
+#include <hidp/lane_values.hpp>
 
 HIDP_NAMESPACE_BEGIN
-
-#if defined(HIDP_LANE_BYTES)
-constexpr int kLaneBytes = HIDP_LANE_BYTES;
-#elif defined(HIDP_LANE_BITS)
-constexpr int kLaneBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kLaneBytes = 32;
-#else
-constexpr int kLaneBytes = 16;
-#endif
-
-// What a lane is in memory: of masks an integer as wide as the lane, whose bits are all set or all clear.
-template <class T, int Bits>
-using LaneElement = std::conditional_t<std::is_same_v<T, bool>, LaneInt<Bits>, T>;
-
-template <class T, int Bits, int Groups>
-struct Wide {
-  using Element = LaneElement<T, Bits>;
-  static constexpr bool kIsBits = kLaneBits && std::is_same_v<T, bool>;
-  static constexpr int kLanes = kLaneBytes * 8 / Bits * Groups;
-  // As many to a vector as fit into a register, but no more than one group has.
-  static constexpr int kFit = kLaneBytes / int(sizeof(Element)), kGroup = kLanes / Groups;
-  static constexpr int kPerPart = kFit < kGroup ? kFit : kGroup;
-  static constexpr int kParts = kLanes / kPerPart;
-  using Vector = typename LaneVector<Element, kPerPart>::type;
-  using Part = std::conditional_t<kIsBits, LaneBits<Bits>, Vector>;
-  Part part[kParts];
-};
-template <int Bits, int Groups>
-using Mask = Wide<bool, Bits, Groups>;
-
-// A value of this type and these lanes, from what `make` makes of the number of a part.
-template <class W, class Make>
-HIDP_INLINE W wide_parts(Make make) {
-  W result;
-#pragma GCC unroll 64
-  for (int at = 0; at < W::kParts; ++at) result.part[at] = make(at);
-  return result;
-}
-// The same from its lanes in memory, one after the other. Parts move one by one: an array of vectors that is copied stays in memory.
-template <class W>
-HIDP_INLINE W wide_of(const typename W::Element *lanes) {
-  return wide_parts<W>([=](int at) {
-    typename W::Vector part;
-    __builtin_memcpy(&part, lanes + at * W::kPerPart, sizeof part);
-    if constexpr (W::kIsBits) return typename W::Part(part_compare<LanesDiffer>(part, typename W::Vector{}));
-    else return part;
-  });
-}
-template <class W>
-HIDP_INLINE void wide_to(typename W::Element *lanes, const W &value) {
-#pragma GCC unroll 64
-  for (int at = 0; at < W::kParts; ++at) {
-    typename W::Vector part;
-    if constexpr (W::kIsBits) part = part_choose(value.part[at], typename W::Vector{} - 1, typename W::Vector{});
-    else part = value.part[at];
-    __builtin_memcpy(lanes + at * W::kPerPart, &part, sizeof part);
-  }
-}
-// The same from what `make` makes of the number of a lane.
-template <class W, class Make>
-HIDP_INLINE W wide_lanes(Make make) {
-  alignas(64) typename W::Element values[W::kLanes];
-#pragma GCC unroll 64
-  for (int lane = 0; lane < W::kLanes; ++lane) values[lane] = make(lane);
-  return wide_of<W>(values);
-}
-// All lanes, one after the other.
-template <class T, int B, int G>
-struct Spilled {
-  alignas(64) LaneElement<T, B> lane[Wide<T, B, G>::kLanes];
-  HIDP_INLINE explicit Spilled(const Wide<T, B, G> &a) { wide_to(lane, a); }
-};
 
 template <int B, int G, class T>
 HIDP_INLINE Wide<T, B, G> wide_splat(T value) {
   using W = Wide<T, B, G>;
   const typename W::Element element = std::is_same_v<T, bool> ? typename W::Element(-int(value)) : typename W::Element(value);
   // A loop over elements becomes as many masked broadcasts in GCC; x - 0 is x, also of -0.0.
-  return wide_parts<W>([=](int) { return element - typename W::Part{}; });
+  return wide_parts<W>([=](int) HIDP_INLINED { return typename W::Part(element - typename W::Part{}); });
 }
 template <int B, int G>
 HIDP_INLINE Wide<int64_t, B, G> wide_iota(int64_t first) {
   using W = Wide<int64_t, B, G>;
   typename W::Part numbers{};
   for (int lane = 0; lane < W::kPerPart; ++lane) numbers[lane] = lane;
-  return wide_parts<W>([=](int at) { return numbers + (first + at * W::kPerPart); });
+  return wide_parts<W>([=](int at) HIDP_INLINED { return numbers + (first + at * W::kPerPart); });
 }
 // The first `count` lanes, at least one.
 template <int B, int G>
@@ -114,7 +42,7 @@ HIDP_INLINE Mask<B, G> wide_first(int64_t count) {
   typename M::Vector numbers{};
   for (int lane = 0; lane < M::kPerPart; ++lane) numbers[lane] = Number(lane);
   const int all = count < M::kLanes ? int(count) : M::kLanes;
-  return wide_parts<M>([=](int at) {
+  return wide_parts<M>([=](int at) HIDP_INLINED {
     const int left = all - at * M::kPerPart;
     const int inside = left < 0 ? 0 : left > M::kPerPart ? M::kPerPart : left;
     if constexpr (M::kIsBits) return typename M::Part(inside == 0 ? 0 : ~uint64_t{0} >> (64 - inside));
@@ -126,18 +54,22 @@ HIDP_INLINE Mask<B, G> wide_first(int64_t count) {
 template <class W, class From, int B, int G>
 HIDP_INLINE W wide_convert(const Wide<From, B, G> &a) {
   using F = Wide<From, B, G>;
-  constexpr int piece = F::kPerPart < W::kPerPart ? F::kPerPart : W::kPerPart;
-  using Source = typename LaneVector<typename F::Element, piece>::type;
-  using Target = typename LaneVector<typename W::Element, piece>::type;
-  W result;
+  if constexpr (F::kPerPart == W::kPerPart && !F::kIsBits && !W::kIsBits) {
+    return wide_parts<W>([&](int at) HIDP_INLINED { return part_cast<typename W::Part>(a.part[at]); });
+  } else {
+    constexpr int piece = F::kPerPart < W::kPerPart ? F::kPerPart : W::kPerPart;
+    using Source = typename LaneVector<typename F::Element, piece>::type;
+    using Target = typename LaneVector<typename W::Element, piece>::type;
+    W result;
 #pragma GCC unroll 64
-  for (int at = 0; at < F::kLanes / piece; ++at) {
-    Source source;
-    __builtin_memcpy(&source, reinterpret_cast<const char *>(&a) + at * sizeof source, sizeof source);
-    const Target target = part_cast<Target>(source);
-    __builtin_memcpy(reinterpret_cast<char *>(&result) + at * sizeof target, &target, sizeof target);
+    for (int at = 0; at < F::kLanes / piece; ++at) {
+      Source source;
+      __builtin_memcpy(&source, reinterpret_cast<const char *>(&a) + at * sizeof source, sizeof source);
+      const Target target = part_cast<Target>(source);
+      __builtin_memcpy(reinterpret_cast<char *>(&result) + at * sizeof target, &target, sizeof target);
+    }
+    return result;
   }
-  return result;
 }
 #if defined(HIDP_LANE_BITS)
 // The bits of the lanes of W's part, from the lowest on.
@@ -150,17 +82,21 @@ HIDP_INLINE uint64_t part_mask(const Mask<B, G> &mask, int at) {
 template <class Compare, class T, int B, int G>
 HIDP_INLINE Mask<B, G> wide_compare(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {
   using W = Wide<T, B, G>;
-  constexpr int most = Mask<B, G>::kPerPart;
-  Mask<B, G> result{};
+  using M = Mask<B, G>;
+  if constexpr (W::kPerPart == M::kPerPart) {
+    return wide_parts<M>([&](int at) HIDP_INLINED { return typename M::Part(part_compare<Compare>(a.part[at], b.part[at])); });
+  } else {
+    M result{};
 #pragma GCC unroll 64
-  for (int at = 0; at < W::kParts; ++at)
-    result.part[at * W::kPerPart / most] |= part_compare<Compare>(a.part[at], b.part[at]) << at * W::kPerPart % most;
-  return result;
+    for (int at = 0; at < W::kParts; ++at)
+      result.part[at * W::kPerPart / M::kPerPart] |= part_compare<Compare>(a.part[at], b.part[at]) << at * W::kPerPart % M::kPerPart;
+    return result;
+  }
 }
 template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_select(const Mask<B, G> &mask, const Wide<T, B, G> &yes, const Wide<T, B, G> &no) {
   using W = Wide<T, B, G>;
-  return wide_parts<W>([&](int at) {
+  return wide_parts<W>([&](int at) HIDP_INLINED {
     if constexpr (W::kIsBits) return typename W::Part((mask.part[at] & yes.part[at]) | (~mask.part[at] & no.part[at]));
     else return part_choose(part_mask<W>(mask, at), yes.part[at], no.part[at]);
   });
@@ -173,9 +109,9 @@ HIDP_INLINE Mask<B, G> wide_compare(const Wide<T, B, G> &a, const Wide<T, B, G> 
   using Number = LaneInt<int(sizeof(typename W::Element)) * 8>;
   using Result = Wide<Number, B, G>;
   const Result result =
-      wide_parts<Result>([&](int at) { return (typename Result::Part)Compare::of(a.part[at], b.part[at]); });
+      wide_parts<Result>([&](int at) HIDP_INLINED { return (typename Result::Part)Compare::of(a.part[at], b.part[at]); });
   if constexpr (sizeof(Number) * 8 == B) {
-    return wide_parts<Mask<B, G>>([&](int at) { return result.part[at]; });
+    return wide_parts<Mask<B, G>>([&](int at) HIDP_INLINED { return result.part[at]; });
   } else {
     return wide_convert<Mask<B, G>>(result);
   }
@@ -191,14 +127,14 @@ template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_select(const Mask<B, G> &mask, const Wide<T, B, G> &yes, const Wide<T, B, G> &no) {
   const auto chosen = mask_for<T>(mask);
   // The sign is what blends look at: GCC would compare all bits with 0 before.
-  return wide_parts<Wide<T, B, G>>([&](int at) { return chosen.part[at] < 0 ? yes.part[at] : no.part[at]; });
+  return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return chosen.part[at] < 0 ? yes.part[at] : no.part[at]; });
 }
 #endif
 
 #define HIDP_WIDE_OPERATOR(op)                                                                       \
   template <class T, int B, int G>                                                                   \
   HIDP_INLINE Wide<T, B, G> operator op(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {           \
-    return wide_parts<Wide<T, B, G>>([&](int at) { return a.part[at] op b.part[at]; });             \
+    return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return a.part[at] op b.part[at]; }); \
   }
 HIDP_WIDE_OPERATOR(+)
 HIDP_WIDE_OPERATOR(-)
@@ -222,28 +158,28 @@ HIDP_WIDE_COMPARISON(!=, LanesDiffer)
 
 template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> operator-(const Wide<T, B, G> &a) {
-  return wide_parts<Wide<T, B, G>>([&](int at) { return -a.part[at]; });
+  return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return -a.part[at]; });
 }
 template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> operator~(const Wide<T, B, G> &a) {
-  return wide_parts<Wide<T, B, G>>([&](int at) { return ~a.part[at]; });
+  return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return ~a.part[at]; });
 }
 #if defined(HIDP_LANE_BITS)
 template <int B, int G>
 HIDP_INLINE Mask<B, G> operator&(const Mask<B, G> &a, const Mask<B, G> &b) {
-  return wide_parts<Mask<B, G>>([&](int at) { return mask_and(a.part[at], b.part[at]); });
+  return wide_parts<Mask<B, G>>([&](int at) HIDP_INLINED { return mask_and(a.part[at], b.part[at]); });
 }
 template <int B, int G>
 HIDP_INLINE Mask<B, G> operator|(const Mask<B, G> &a, const Mask<B, G> &b) {
-  return wide_parts<Mask<B, G>>([&](int at) { return mask_or(a.part[at], b.part[at]); });
+  return wide_parts<Mask<B, G>>([&](int at) HIDP_INLINED { return mask_or(a.part[at], b.part[at]); });
 }
 template <int B, int G>
 HIDP_INLINE Mask<B, G> operator^(const Mask<B, G> &a, const Mask<B, G> &b) {
-  return wide_parts<Mask<B, G>>([&](int at) { return mask_xor(a.part[at], b.part[at]); });
+  return wide_parts<Mask<B, G>>([&](int at) HIDP_INLINED { return mask_xor(a.part[at], b.part[at]); });
 }
 template <int B, int G>
 HIDP_INLINE Mask<B, G> operator~(const Mask<B, G> &a) {
-  return wide_parts<Mask<B, G>>([&](int at) { return mask_not(a.part[at]); });
+  return wide_parts<Mask<B, G>>([&](int at) HIDP_INLINED { return mask_not(a.part[at]); });
 }
 template <int B, int G>
 HIDP_INLINE Mask<B, G> operator!=(const Mask<B, G> &a, const Mask<B, G> &b) {
@@ -338,7 +274,7 @@ HIDP_INLINE Wide<To, B, G> wide_cast(const Wide<From, B, G> &a) {
   } else if constexpr (Wide<From, B, G>::kIsBits) {
     return wide_select(a, wide_splat<B, G>(To{1}), wide_splat<B, G>(To{0}));
   } else if constexpr (std::is_same_v<From, bool>) {
-    const auto ones = wide_parts<Mask<B, G>>([&](int at) { return -a.part[at]; });
+    const auto ones = wide_parts<Mask<B, G>>([&](int at) HIDP_INLINED { return -a.part[at]; });
     return wide_convert<Wide<To, B, G>>(ones);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     return wide_apply<To>([](From x) HIDP_INLINED { return cast<To>(x); }, a);
@@ -350,8 +286,11 @@ HIDP_INLINE Wide<To, B, G> wide_cast(const Wide<From, B, G> &a) {
 // Divisors are not 0 and counts are below the width in all lanes: who calls has chosen harmless ones where nobody is.
 template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_div(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {
-  if constexpr (std::is_floating_point_v<T>) return wide_parts<Wide<T, B, G>>([&](int at) { return a.part[at] / b.part[at]; });
-  else return wide_apply<T>([](T x, T y) HIDP_INLINED { return div(x, y); }, a, b);
+  if constexpr (std::is_floating_point_v<T>) {
+    return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return a.part[at] / b.part[at]; });
+  } else {
+    return wide_apply<T>([](T x, T y) HIDP_INLINED { return div(x, y); }, a, b);
+  }
 }
 template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_rem(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {
@@ -360,12 +299,12 @@ HIDP_INLINE Wide<T, B, G> wide_rem(const Wide<T, B, G> &a, const Wide<T, B, G> &
 template <class T, class N, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_shl(const Wide<T, B, G> &a, const Wide<N, B, G> &count) {
   const auto counts = wide_cast<T>(count);
-  return wide_parts<Wide<T, B, G>>([&](int at) { return a.part[at] << counts.part[at]; });
+  return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return a.part[at] << counts.part[at]; });
 }
 template <class T, class N, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_shr(const Wide<T, B, G> &a, const Wide<N, B, G> &count) {
   const auto counts = wide_cast<T>(count);
-  return wide_parts<Wide<T, B, G>>([&](int at) { return a.part[at] >> counts.part[at]; });
+  return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return a.part[at] >> counts.part[at]; });
 }
 
 // Of floats a NaN gives the other operand. The instructions give the second one then, and of equal zeros: what is left is to know
@@ -382,7 +321,7 @@ HIDP_INLINE Wide<T, B, G> wide_shr(const Wide<T, B, G> &a, const Wide<N, B, G> &
   }                                                                                                           \
   template <class T, int B, int G>                                                                            \
   HIDP_INLINE Wide<T, B, G> wide_##name(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {                     \
-    return wide_parts<Wide<T, B, G>>([&](int at) { return part_##name(a.part[at], b.part[at]); });            \
+    return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return part_##name(a.part[at], b.part[at]); }); \
   }
 #if defined(HIDP_LANE_BITS) && !defined(__clang__)
 #define HIDP_LANE_NAMED_EXTREME(instruction)                                                                  \
@@ -406,11 +345,11 @@ HIDP_LANE_EXTREME(max, >, max)
 
 template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_sqrt(const Wide<T, B, G> &a) {
-  return wide_parts<Wide<T, B, G>>([&](int at) { return part_sqrt(a.part[at]); });
+  return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return part_sqrt(a.part[at]); });
 }
 template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_abs(const Wide<T, B, G> &a) {
-  return wide_parts<Wide<T, B, G>>([&](int at) {
+  return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED {
     using Part = typename Wide<T, B, G>::Part;
     if constexpr (std::is_floating_point_v<T>) {
       using Number = LaneInt<int(sizeof(T)) * 8>;
@@ -426,7 +365,7 @@ HIDP_INLINE Wide<T, B, G> wide_abs(const Wide<T, B, G> &a) {
 
 template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_mul_add(const Wide<T, B, G> &a, const Wide<T, B, G> &b, const Wide<T, B, G> &c) {
-  return wide_parts<Wide<T, B, G>>([&](int at) { return part_mul_add(a.part[at], b.part[at], c.part[at]); });
+  return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return part_mul_add(a.part[at], b.part[at], c.part[at]); });
 }
 
 // The lanes of a part of a mask, a bit for each.
@@ -486,13 +425,15 @@ HIDP_INLINE Wide<T, B, G> wide_load_some(const Mask<B, G> &mask, const T *from) 
   using W [[maybe_unused]] = Wide<T, B, G>;
 #if defined(HIDP_LANE_BITS)
   constexpr bool in_parts = !std::is_same_v<T, bool> && W::kPerPart * sizeof(T) >= 16;
-  if constexpr (in_parts) return wide_parts<W>([&](int at) { return part_load<typename W::Part>(part_mask<W>(mask, at), from + at * W::kPerPart); });
-  else
+  if constexpr (in_parts) {
+    return wide_parts<W>(
+        [&](int at) HIDP_INLINED { return part_load<typename W::Part>(part_mask<W>(mask, at), from + at * W::kPerPart); });
+  } else
 #elif !defined(HIDP_LANE_BYTES) && defined(__AVX2__)
   constexpr bool in_parts = !std::is_same_v<T, bool> && sizeof(T) >= 4 && W::kPerPart * sizeof(T) == 32;
   if constexpr (in_parts) {
     const auto chosen = mask_for<T>(mask);
-    return wide_parts<W>([&](int at) { return part_load<typename W::Part>(chosen.part[at], from + at * W::kPerPart); });
+    return wide_parts<W>([&](int at) HIDP_INLINED { return part_load<typename W::Part>(chosen.part[at], from + at * W::kPerPart); });
   } else
 #endif
     return wide_load_lanes(mask, from, [](int lane) { return lane; });
