@@ -8,7 +8,7 @@ use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Strategy};
 use super::refusal::{Refusal, TARGET};
 use super::score::{Score, score};
 use super::shape::{streamed_outputs, vectorisable};
-use super::wide::{Classes, WideShape, jams, wide_shape};
+use super::wide::{Classes, WideShape, in_lanes, jams, wide_shape};
 use super::{Nest, Plan, asked, choices, inner_maps, nests, variants};
 use crate::target::Model;
 use hidp_ir::par::{Func, FuncId, Map, Program, VarId};
@@ -285,6 +285,7 @@ fn wide_levels((func, map): (&Func, &Map), shape: WideShape, model: &Model, mapp
     for inner in inner_maps(&map.body) {
         in_order(inner, mapping);
     }
+    let map = &*in_lanes(func, map);
     for (var, rows) in jams(func, map, &Classes::of(map), model.jam_rows) {
         mapping.levels.entry(var).and_modify(|level| level.tile = rows);
     }

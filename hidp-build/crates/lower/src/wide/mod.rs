@@ -86,6 +86,8 @@ pub(super) struct State {
 /// The iterations of a map that are in lanes.
 struct Iterations<'a> {
     map: &'a Map,
+    /// The map as lanes run it.
+    in_lanes: &'a Map,
     range: &'a Range,
     accs: &'a [Acc<'a>],
     classes: Classes,
@@ -97,15 +99,16 @@ impl Lowerer<'_> {
     /// Positions `[low, high)` of a map's last range, whole iterations in lanes; in order where rows are too long to be packed, or
     /// arrays of iterations to be kept.
     pub(super) fn wide_loop(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
-        let classes = Classes::of(map);
-        let packed = plan::wide::packed(self.program, self.func, map, &classes);
-        let allocated = match plan::wide::allocated(self.program, self.func, map, &classes) {
+        let in_lanes = &*plan::wide::in_lanes(self.func, map);
+        let classes = Classes::of(in_lanes);
+        let packed = plan::wide::packed(self.program, self.func, in_lanes, &classes);
+        let allocated = match plan::wide::allocated(self.program, self.func, in_lanes, &classes) {
             Ok(allocated) => allocated,
             Err(refusal) => return self.defect(refusal.why),
         };
         let mut fit = self.rows_fit(&packed);
         fit.extend(self.arrays_fit(&allocated));
-        let iterations = Iterations { map, range, accs, classes, packed, allocated };
+        let iterations = Iterations { map, in_lanes, range, accs, classes, packed, allocated };
         let Some(fit) = fit.into_iter().reduce(|all, one| make::binary(BinOp::And, all, one)) else {
             return self.flights(&iterations, low, high);
         };
@@ -153,8 +156,8 @@ impl Lowerer<'_> {
     }
 
     fn groups(&mut self, iterations: &Iterations<'_>, lanes: Lanes, low: Expr, high: Expr) {
-        let Iterations { map, range, accs, classes, packed, allocated } = iterations;
-        let (map, range, accs, classes) = (*map, *range, *accs, classes.clone());
+        let Iterations { map, in_lanes, range, accs, classes, packed, allocated } = iterations;
+        let (map, in_lanes, range, accs, classes) = (*map, *in_lanes, *range, *accs, classes.clone());
         let shift = |position: Expr| make::add(range.lo.clone(), position);
         let lo = self.body.fix("low", shift(low));
         let hi = self.body.fix("high", shift(high));
@@ -180,12 +183,12 @@ impl Lowerer<'_> {
             around: Vec::new(),
         });
         self.body.lanes = Some(here);
-        let label = may_fault(self.program, &self.func.vars, &map.body).then(|| self.body.new_label());
+        let label = may_fault(self.program, &self.func.vars, &in_lanes.body).then(|| self.body.new_label());
         let checks = label.map_or(self.checks, Checks::Again);
         let checks = std::mem::replace(&mut self.checks, checks);
         packed.iter().for_each(|packed| self.pack_rows(packed, first));
-        self.enter_iteration(map);
-        self.wide_block(&map.body, &live::folded(map), &Jumps::default());
+        self.enter_iteration(in_lanes);
+        self.wide_block(&in_lanes.body, &live::folded(in_lanes), &Jumps::default());
         if !accs.is_empty() {
             self.wide_added(map, accs);
         }

@@ -5,7 +5,7 @@ use crate::choices::{self, Facts};
 use crate::inside;
 use crate::notation::{self, Index, Memory, Nest, Place, Property, Size, StageOption, Step};
 use crate::short::with_rows;
-use crate::wide::{Classes, GROUPS, jams};
+use crate::wide::{Classes, GROUPS, in_lanes, jams};
 use crate::{
     Blocks, WideShape, copied_by_blocks, copied_targets, gives_to_team, inner_maps, lane_shape, streamed_outputs,
     wide_shape,
@@ -259,6 +259,7 @@ impl Lines {
     fn together(&self, func: &Func, map: &Map, mapping: &Mapping) -> Result<(), Misfit> {
         let Recipe::Wide(_) = mapping.recipe else { return Ok(()) };
         let own = |var: &VarId| map.iters.iter().any(|iter| iter.var == *var);
+        let map = &*in_lanes(func, map);
         let jams = jams(func, map, &Classes::of(map), u32::MAX);
         let tiles = mapping.levels.iter().filter(|(var, level)| level.tile > 1 && !own(var));
         for (var, _) in tiles {

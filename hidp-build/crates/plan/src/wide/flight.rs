@@ -1,6 +1,6 @@
 //! How many vectors are in flight together: two, or more where loops wait for the latency of what they carry from turn to turn.
 
-use super::{Classes, jams};
+use super::{Classes, in_lanes, jams};
 use crate::target::Model;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{BinOp, Block, ExprKind, Func, Map, MathFn, Stmt, StmtKind, VarId};
@@ -10,6 +10,7 @@ use hidp_syntax::ty::Scalar;
 /// Whether all innermost loops of whole iterations in lanes wait for values that they carry, with registers for more of them. Loops that
 /// store do not: arrays of iterations are in memory, and more lanes of them exceed a first-level cache.
 pub(crate) fn waits(func: &Func, map: &Map, model: &Model) -> bool {
+    let map = &*in_lanes(func, map);
     let classes = Classes::of(map);
     let loops = innermost(func, &classes, map);
     let waits = |carried: &Option<Carried>| carried.as_ref().is_some_and(|own| own.alive <= model.flight_live as usize);
@@ -18,6 +19,7 @@ pub(crate) fn waits(func: &Func, map: &Map, model: &Model) -> bool {
 
 /// Whether half as many registers do: loops keep few numbers alive, or wait so long that it does not matter where these are.
 pub(crate) fn suits_few_registers(func: &Func, map: &Map, model: &Model) -> bool {
+    let map = &*in_lanes(func, map);
     let suits = |own: &Carried| own.is_slow || own.alive <= model.flight_few as usize;
     innermost(func, &Classes::of(map), map).iter().flatten().all(suits)
 }

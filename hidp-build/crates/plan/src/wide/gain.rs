@@ -3,7 +3,7 @@
 use super::costs::{
     ADDED, ATOMIC, BRANCH, CALL, Calls, Cost, ELEMENT, FIELD, OPERATION, PRIMITIVE, SAME, SEARCH, UPDATE, of_operator,
 };
-use super::{Classes, apart, counters, is_row, numbers, numbers_at, packed, wide_shape};
+use super::{Classes, apart, counters, in_lanes, is_row, numbers, numbers_at, packed, wide_shape};
 use crate::blame::span_of;
 use crate::copied::copied_targets;
 use crate::mapping::Strategy;
@@ -37,6 +37,7 @@ const MARGIN: f64 = 1.25;
 
 /// Whether a nest that can run so gains by it.
 pub(crate) fn gain(program: &Program, func: &Func, map: &Map, model: &Model) -> Result<(), Refusal> {
+    let map = &*in_lanes(func, map);
     let Some(lane) = map.iters.last() else { return Ok(()) };
     let classes = Classes::of(map);
     let mut others = classes.varying().clone();

@@ -11,6 +11,7 @@ mod counters;
 mod flight;
 mod gain;
 mod jam;
+mod left;
 pub mod live;
 mod numbers;
 mod own;
@@ -30,6 +31,7 @@ use hidp_ir::par::effects;
 use hidp_ir::par::visit::{self, Visitor, look};
 use hidp_syntax::ordered::OrdSet;
 pub use jam::{Jam, has_loop, jam, jams};
+pub use left::in_lanes;
 
 use hidp_ir::par::{
     Access, Block, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, PrimCall, Program, Stmt, StmtKind, VarId,
@@ -56,6 +58,7 @@ pub struct WideShape {
 
 /// How `map` runs with whole iterations in lanes, if it can.
 pub fn wide_shape(program: &Program, func: &Func, map: &Map) -> Result<WideShape, Refusal> {
+    let map = &*in_lanes(func, map);
     let Some(lane) = map.iters.last() else {
         return Err(SHAPE.refused(span_of(map), "the outermost map has no iterators"));
     };
@@ -123,6 +126,7 @@ pub struct Limit {
 
 /// The limits that sizes may exceed, of a nest that can run in lanes.
 pub fn limits(program: &Program, func: &Func, map: &Map) -> Vec<Limit> {
+    let map = &*in_lanes(func, map);
     let classes = Classes::of(map);
     let may_exceed = |extents: &[Expr], most: u32| {
         let elements = extents.iter().try_fold(1, |all: i128, extent| extent.as_int()?.checked_mul(all));

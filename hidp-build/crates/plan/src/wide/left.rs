@@ -1,0 +1,140 @@
+//! Branches that lanes leave to iterations in order: ways to compute the same for what another branch does not hold.
+//!
+//! A branch may have tables of two sizes where the other one has lines, as a recurrence has for sizes that exceed an `int`. Memory for such tables in
+//! all lanes would keep the nest out of lanes, or to a few elements. So a lane that takes the branch leaves its group as if a check failed there, and the
+//! iterations of the group run in order.
+
+use std::borrow::Cow;
+
+use hidp_ir::par::visit::{self, Mutator, change};
+use hidp_ir::par::{Block, Expr, ExprKind, FaultKind, Func, Map, Stmt, StmtKind, UnOp};
+use hidp_syntax::ty::Ty;
+
+/// A map as lanes run it: in place of a branch that they leave, a test stands that the other one is taken.
+pub fn in_lanes<'a>(func: &Func, map: &'a Map) -> Cow<'a, Map> {
+    let mut leaves = false;
+    visit::walk_stmts(&map.body, |stmt| leaves |= left(func, stmt).is_some());
+    if !leaves {
+        return Cow::Borrowed(map);
+    }
+    let mut map = map.clone();
+    Leave { func }.visit_block(&mut map.body);
+    Cow::Owned(map)
+}
+
+/// The side of a branch that lanes leave: whether it is the one behind a true condition.
+fn left(func: &Func, stmt: &Stmt) -> Option<bool> {
+    let StmtKind::If { then, otherwise, .. } = &stmt.kind else { return None };
+    if ![then, otherwise].into_iter().all(computes) {
+        return None;
+    }
+    match [then, otherwise].map(|side| has_table(func, side)) {
+        [true, false] => Some(true),
+        [false, true] => Some(false),
+        [true, true] | [false, false] => None,
+    }
+}
+
+/// Whether a block computes more than a few values.
+fn computes(block: &Block) -> bool {
+    let mut found = false;
+    visit::walk_stmts(block, |stmt| found |= matches!(stmt.kind, StmtKind::Loop(_) | StmtKind::Map(_)));
+    found
+}
+
+/// Whether a block declares an array of which several extents are no constants.
+fn has_table(func: &Func, block: &Block) -> bool {
+    let mut found = false;
+    visit::walk_stmts(block, |stmt| {
+        if let StmtKind::Declare { var, .. } = &stmt.kind {
+            let sizes = func.vars[*var].shape.iter().filter(|extent| extent.as_int().is_none());
+            found |= sizes.count() > 1;
+        }
+    });
+    found
+}
+
+struct Leave<'a> {
+    func: &'a Func,
+}
+
+impl Mutator for Leave<'_> {
+    fn visit_block(&mut self, block: &mut Block) {
+        for mut stmt in std::mem::take(&mut block.stmts) {
+            let side = left(self.func, &stmt);
+            match (side, stmt.kind) {
+                (Some(left), StmtKind::If { cond, then, otherwise }) => {
+                    let (cond, mut taken) = if left { (not(cond), otherwise) } else { (cond, then) };
+                    let kind = StmtKind::Require { cond, fault: FaultKind::Index, values: Vec::new() };
+                    block.stmts.push(Stmt { kind, span: stmt.span });
+                    self.visit_block(&mut taken);
+                    block.stmts.append(&mut taken.stmts);
+                }
+                (_, kind) => {
+                    stmt.kind = kind;
+                    change::walk_stmt(self, &mut stmt);
+                    block.stmts.push(stmt);
+                }
+            }
+        }
+    }
+
+    fn visit_expr(&mut self, _: &mut Expr) {}
+}
+
+fn not(cond: Expr) -> Expr {
+    let span = cond.span;
+    Expr { kind: ExprKind::Unary(UnOp::Not, Box::new(cond)), ty: Ty::BOOL, span }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::limits;
+    use super::in_lanes;
+    use crate::testing::optimised;
+    use hidp_ir::par::{Map, StmtKind, visit};
+
+    /// The arrays that limit lanes where iterations do this, and how many tests stand in place of branches.
+    fn limited(iteration: &str) -> (Vec<String>, usize) {
+        let text = format!(
+            "function f input int x[N], t[M]; output int y[N];
+            {{ map {{ i := [0:N); int s = 0; {iteration} y[i] = s; }} }}"
+        );
+        let program = optimised(&text);
+        let func = &program.funcs[program.entries[0]];
+        let mut nest: Option<Map> = None;
+        visit::walk_stmts(&func.body, |stmt| {
+            if let StmtKind::Map(map) = &stmt.kind
+                && map.folds.is_empty()
+            {
+                nest = Some(map.clone());
+            }
+        });
+        let map = &nest.expect("a nest");
+        let mut tests = 0;
+        visit::walk_stmts(&in_lanes(func, map).body, |stmt| {
+            tests += usize::from(matches!(stmt.kind, StmtKind::Require { .. }));
+        });
+        let arrays = limits(&program, func, map);
+        (arrays.iter().map(|limit| func.vars[limit.array].name.clone()).collect(), tests)
+    }
+
+    const LINE: &str = "int v[M]; for (long k = 0; k < M; k += 1) { v[k] = x[i]; } for (long k = 0; k < M; k += 1) { s = s * 2 + v[k]; }";
+    const TABLE: &str = "int w[M][M]; for (long k = 0; k < M; k += 1) { w[k][M - 1 - k] = x[i]; } for (long k = 0; k < M; k += 1) { s = s * 2 + w[k][k]; }";
+
+    #[test]
+    fn a_branch_with_a_table_is_left_where_the_other_one_has_none() {
+        for (then, otherwise) in [(LINE, TABLE), (TABLE, LINE)] {
+            let branch = format!("if (x[i] < 3) {{ {then} }} else {{ {otherwise} }}");
+            assert_eq!(limited(&branch), (vec!["v".to_owned()], 1), "{branch}");
+        }
+    }
+
+    #[test]
+    fn tables_that_have_no_alternative_stay() {
+        let few = format!("if (x[i] < 3) {{ {TABLE} }} else {{ s = 1; }}");
+        assert_eq!(limited(&few), (vec!["w".to_owned()], 0));
+        let both = format!("if (x[i] < 3) {{ {TABLE} }} else {{ {} }}", TABLE.replace('w', "u"));
+        assert_eq!(limited(&both).1, 0);
+    }
+}
