@@ -34,11 +34,12 @@ impl Lowerer<'_> {
         let count = range.count.clone();
         let few = self.few_lanes(&ranges, widest(map)).filter(|few| *few <= most);
         let lanes = TilesInside { ranges, lanes: few.unwrap_or(most) };
+        let Some(fewest) = self.mapping.number(Property::Fewest) else { return tiles(self, &lanes) };
         match make::as_int(&count) {
-            Some(count) if count >= self.model.fewest_lanes.into() => tiles(self, &lanes),
+            Some(count) if count >= fewest.into() => tiles(self, &lanes),
             Some(_) => others(self),
             None => {
-                let many = make::binary(BinOp::Ge, count, make::long(self.model.fewest_lanes.into()));
+                let many = make::binary(BinOp::Ge, count, make::long(fewest.into()));
                 self.branch(many, |this| tiles(this, &lanes), others);
             }
         }

@@ -49,4 +49,18 @@ mod tests {
         assert_eq!(inside(&format!("map {{ d := [0:D); {checked} y[i][d] = _o; }}")), [""; 0], "a check remains");
         assert_eq!(inside("map { d := [0:D); y[i][d] = s[0]; }"), [""; 0], "nothing is folded");
     }
+
+    #[test]
+    fn plans_say_how_many_lanes_tiles_inside_have_and_need() {
+        use crate::target::Model;
+        use crate::{Limits, explore};
+        let program = optimised(
+            "function f input float A[M][D], x[N][M]; output float y[N][D];
+            { map { i := [0:N); float s[M]; map { j := [0:M); s[j] = x[i][j] * 2; }
+            map { d := [0:D); map { m := [0:M); _t = s[m] * A[m][d]; } reduce(\"+\", y[i][d], _t, m := [*]); } } }",
+        );
+        let plans = explore(&program, program.entries[0], &Model::cpu(), Limits::default()).plans;
+        let plan = plans.iter().find(|plan| plan.name == "rows").expect("a plan").to_string();
+        assert!(plan.contains("within(1024)\n") && plan.contains("fewest(8)\n"), "{plan}");
+    }
 }

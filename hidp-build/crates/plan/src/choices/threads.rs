@@ -74,7 +74,7 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 12] = [
         numbers: ANY,
         needed: NEVER,
         expected: "there are tiles of lanes, which may be too narrow",
-        suits: |facts, _| facts.has_lane_tiles(),
+        suits: |facts, _| facts.has_lane_tiles() || facts.mapping.number(Property::Within).is_some(),
         usual: |_, _, model| Some(model.fewest_lanes),
     },
     Choice {
@@ -340,7 +340,8 @@ impl Facts<'_> {
             return self.has_blocks(map) && has_runs() && vectorisable(self.program, self.func, &sums);
         }
         let row = || inner_maps(&self.nest.body).into_iter().any(|inner| std::ptr::eq(inner, map));
-        let narrow = || self.mapping.number(Property::Fewest).is_some() && row() && map.directives.unroll.is_none();
+        let may_be_narrow = self.has_lane_tiles() && self.mapping.number(Property::Fewest).is_some();
+        let narrow = || may_be_narrow && row() && map.directives.unroll.is_none();
         let lanes = self.has_lanes(map) || narrow() || row() && self.is_in_order_at_times();
         !map.folds.is_empty() && lanes && vectorisable(self.program, self.func, map)
     }

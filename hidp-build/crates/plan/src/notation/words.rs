@@ -70,7 +70,7 @@ vocabulary! {
         Written = "written",
         /// Maps inside whose folds load neighbours along them have tiles of up to so many lanes, the folds outside of these.
         Within = "within",
-        /// Where the last iterator has fewer iterations, threads share rows instead of tiles of lanes.
+        /// Where the last iterator has fewer iterations, threads share rows instead of tiles of lanes; with `within`, such maps inside have no tiles.
         Fewest = "fewest",
         /// Up to so many rows of a tile load by themselves, rather than from a copy that is made for all.
         Alone = "alone",
