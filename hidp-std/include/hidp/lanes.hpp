@@ -165,21 +165,29 @@ HIDP_INLINE Wide<T, B, G> operator~(const Wide<T, B, G> &a) {
   return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return ~a.part[at]; });
 }
 #if defined(HIDP_LANE_BITS)
+// Masks alone are made in a loop: of parts that are named one by one GCC moves those of loops to other registers and back.
+template <class M, class Make>
+HIDP_INLINE M mask_parts(Make make) {
+  M result;
+#pragma GCC unroll 64
+  for (int at = 0; at < M::kParts; ++at) result.part[at] = make(at);
+  return result;
+}
 template <int B, int G>
 HIDP_INLINE Mask<B, G> operator&(const Mask<B, G> &a, const Mask<B, G> &b) {
-  return wide_parts<Mask<B, G>>([&](int at) HIDP_INLINED { return mask_and(a.part[at], b.part[at]); });
+  return mask_parts<Mask<B, G>>([&](int at) { return mask_and(a.part[at], b.part[at]); });
 }
 template <int B, int G>
 HIDP_INLINE Mask<B, G> operator|(const Mask<B, G> &a, const Mask<B, G> &b) {
-  return wide_parts<Mask<B, G>>([&](int at) HIDP_INLINED { return mask_or(a.part[at], b.part[at]); });
+  return mask_parts<Mask<B, G>>([&](int at) { return mask_or(a.part[at], b.part[at]); });
 }
 template <int B, int G>
 HIDP_INLINE Mask<B, G> operator^(const Mask<B, G> &a, const Mask<B, G> &b) {
-  return wide_parts<Mask<B, G>>([&](int at) HIDP_INLINED { return mask_xor(a.part[at], b.part[at]); });
+  return mask_parts<Mask<B, G>>([&](int at) { return mask_xor(a.part[at], b.part[at]); });
 }
 template <int B, int G>
 HIDP_INLINE Mask<B, G> operator~(const Mask<B, G> &a) {
-  return wide_parts<Mask<B, G>>([&](int at) HIDP_INLINED { return mask_not(a.part[at]); });
+  return mask_parts<Mask<B, G>>([&](int at) { return mask_not(a.part[at]); });
 }
 template <int B, int G>
 HIDP_INLINE Mask<B, G> operator!=(const Mask<B, G> &a, const Mask<B, G> &b) {
