@@ -51,7 +51,7 @@ fn needs(expr: &Expr) -> bool {
         }
         // One that fails has all lanes begin anew.
         ExprKind::Convert { mode, .. } => *mode == ConvertMode::Checked,
-        ExprKind::Math(function, _) => !matches!(function, MathFn::Abs | MathFn::Min | MathFn::Max | MathFn::Sqrt),
+        ExprKind::Math(function, _) => is_in_each(*function),
         ExprKind::Const(_)
         | ExprKind::Read(_)
         | ExprKind::Unary(..)
@@ -61,4 +61,9 @@ fn needs(expr: &Expr) -> bool {
         | ExprKind::Field(..)
         | ExprKind::Struct(..) => false,
     }
+}
+
+/// Whether a maths function is the scalar one in each lane, rather than an instruction for all.
+pub(super) fn is_in_each(function: MathFn) -> bool {
+    !matches!(function, MathFn::Abs | MathFn::Min | MathFn::Max | MathFn::Sqrt)
 }

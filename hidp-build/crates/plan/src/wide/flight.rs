@@ -1,9 +1,10 @@
 //! How many vectors are in flight together: two, or more where loops wait for the latency of what they carry from turn to turn.
 
+use super::costly::is_in_each;
 use super::{Classes, in_lanes, jams};
 use crate::target::Model;
 use hidp_ir::par::visit::{self, Role};
-use hidp_ir::par::{BinOp, Block, ExprKind, Func, Map, MathFn, Stmt, StmtKind, VarId};
+use hidp_ir::par::{BinOp, Block, Expr, ExprKind, Func, Map, MathFn, Stmt, StmtKind, VarId};
 use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Scalar;
 
@@ -50,12 +51,13 @@ fn is_innermost(stmt: &Stmt) -> bool {
     is_loop(stmt) && loops == 1
 }
 
-/// What a loop carries, if it carries numbers in lanes and stores nothing.
+/// What a loop carries, if it carries numbers in lanes and stores nothing. A function that is applied in each lane has chains enough, unless
+/// it waits itself.
 fn carried(func: &Func, classes: &Classes, stmt: &Stmt) -> Option<Carried> {
     let block = Block { stmts: vec![stmt.clone()] };
     let declared: OrdSet<VarId> = visit::declared(&block).into_iter().collect();
-    let (mut carries, mut stores) = (false, false);
-    let mut alive = OrdSet::new();
+    let mut stores = false;
+    let (mut alive, mut carries) = (OrdSet::new(), OrdSet::new());
     visit::walk_vars(&block, |var, role| {
         let is_array = func.vars[var].is_array();
         let writes = match role {
@@ -64,17 +66,46 @@ fn carried(func: &Func, classes: &Classes, stmt: &Stmt) -> Option<Carried> {
         };
         stores |= is_array && writes;
         if !is_array && classes.is_varying(var) && !declared.contains(&var) {
-            carries |= writes;
             alive.insert(var);
+            if writes {
+                carries.insert(var);
+            }
         }
     });
-    let mut is_slow = false;
+    let waiting = following(&block, &carries);
+    let (mut is_slow, mut applies) = (false, false);
     visit::walk_exprs(&block, |expr| {
         let is_float = expr.ty.scalar().is_some_and(Scalar::is_float);
         let slow = matches!(expr.kind, ExprKind::Binary { op: BinOp::Div, .. } | ExprKind::Math(MathFn::Sqrt, _));
         is_slow |= slow && is_float && classes.varies(expr);
+        let applied = matches!(expr.kind, ExprKind::Math(function, _) if is_in_each(function)) && classes.varies(expr);
+        applies |= applied && !reads_any(expr, &waiting);
     });
-    (carries && !stores).then_some(Carried { alive: alive.len(), is_slow })
+    (!carries.is_empty() && !stores && !applies).then_some(Carried { alive: alive.len(), is_slow })
+}
+
+/// What is computed from these variables, and they themselves.
+fn following(block: &Block, vars: &OrdSet<VarId>) -> OrdSet<VarId> {
+    let mut found = vars.clone();
+    loop {
+        let known = found.len();
+        visit::walk_stmts(block, |stmt| {
+            if let StmtKind::Assign { var, value } | StmtKind::AssignField { var, value, .. } = &stmt.kind
+                && reads_any(value, &found)
+            {
+                found.insert(*var);
+            }
+        });
+        if found.len() == known {
+            return found;
+        }
+    }
+}
+
+fn reads_any(expr: &Expr, vars: &OrdSet<VarId>) -> bool {
+    let mut reads = false;
+    visit::walk_subexprs(expr, |expr| reads |= matches!(&expr.kind, ExprKind::Read(var) if vars.contains(var)));
+    reads
 }
 
 #[cfg(test)]
@@ -108,6 +139,7 @@ mod tests {
             short,
             "it waits for the root"
         );
+        assert_eq!(of("", "float e = -v; v = exp(e) + v * 0.1;"), short, "it waits for the function");
         assert_eq!(of("", "map { k := [0:M); _u = t[k] * v; } reduce(\"+\", _s, _u, k := [*]); v = v - _s;"), short);
     }
 
@@ -115,6 +147,8 @@ mod tests {
     fn others_have_two() {
         let kept = "for (int k = 0; k < 9; k = k + 1) { a[k] = a[k] * v; }";
         assert_eq!(of("float a[9];", kept), ["i reg(2)"], "rows of lanes in memory");
+        let apart = "for (int k = 0; k < M; k = k + 1) { float e = x[i] - t[k]; v = v - exp(-e * e); }";
+        assert_eq!(of("", apart), ["i reg(2)"], "a function in each lane");
         let many: String = (0..9).map(|at| format!("float a{at} = v + {at};")).collect();
         let changed: String = (0..9).map(|at| format!("a{at} = a{at} * v;")).collect();
         let read: String = (0..9).map(|at| format!("v = v + a{at};")).collect();
