@@ -70,7 +70,8 @@ const OF_PLANNING: [Table; 1] = [Table {
 }];
 
 /// What makes cargo compile as it compiles build scripts: the workspace optimises this for the sake of tests.
-const UNOPTIMISED: [&str; 2] = ["--config", "profile.dev.package.hidp-ir.opt-level=0"];
+const UNOPTIMISED: [&str; 4] =
+    ["--config", "profile.dev.package.hidp-ir.opt-level=0", "--config", "profile.dev.package.hidp-prove.opt-level=0"];
 
 /// Prints the tables, and with `--write` puts them into the document.
 pub(crate) fn run(args: &[&str]) -> Result<()> {

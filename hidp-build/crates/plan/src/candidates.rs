@@ -6,13 +6,13 @@ use super::constraint::{LaneShape, lane_shape, team_constraint};
 use super::copied::copied_targets;
 use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Strategy};
 use super::refusal::{Refusal, TARGET};
-use super::score::{Score, score};
+use super::score::Score;
 use super::shape::{streamed_outputs, vectorisable};
+use super::ways::{Way, Ways};
 use super::wide::{Classes, WideShape, in_lanes, jams, wide_shape};
 use super::{Nest, Plan, asked, choices, inner_maps, nests, variants};
 use crate::target::Model;
 use hidp_ir::par::{Func, FuncId, Map, Program, VarId};
-use hidp_syntax::ast::Level;
 
 /// How many plans an entry may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,6 @@ pub fn candidates(program: &Program, func: FuncId, model: &Model) -> Vec<Plan> {
 /// A strategy for all nests, where it applies.
 struct Tried {
     strategy: Strategy,
-    mappings: Vec<Mapping>,
     nests: Vec<Nest>,
     score: u32,
     why: Option<Fate>,
@@ -108,28 +107,15 @@ pub fn explore(program: &Program, func: FuncId, model: &Model, limits: Limits) -
 fn explore_all(program: &Program, func: FuncId, model: &Model, limits: Limits) -> Explored {
     let func = &program.funcs[func];
     let maps = nests(func);
-    let score_of = |map: &Map, mapping: &Mapping| {
-        score(program, func, map, mapping, preferred(program, func, map, mapping.strategy, model), model)
-    };
+    let ways: Vec<Ways> = maps.iter().map(|map| Ways::of(program, func, map, model, limits)).collect();
     let mut tried: Vec<Tried> = Vec::new();
-    let excluded = |map: &Map, strategy: Strategy| {
-        let gains = || gain(program, func, map, strategy, model).filter(|_| !limits.variants);
-        constraint(program, func, map, strategy).or_else(gains)
-    };
-    let under = |map: &Map, strategy: Strategy| mapping(program, func, map, strategy, model);
-    let otherwise = |map: &Map, strategy: Strategy| {
-        let score = |other: &Strategy| score_of(map, &under(map, *other)).total;
-        let others = instead_of(strategy).iter().copied().filter(|other| excluded(map, *other).is_none());
-        others.max_by_key(score).unwrap_or(Strategy::Rows)
-    };
     for strategy in Strategy::ALL {
-        let applied = |map: &Map| excluded(map, strategy).map_or(strategy, |_| otherwise(map, strategy));
-        let mappings: Vec<Mapping> = maps.iter().map(|map| under(map, applied(map))).collect();
-        let nests: Vec<Nest> = maps.iter().zip(&mappings).map(|(map, mapping)| mapping.lines(func, map)).collect();
+        let applied: Vec<&Way> = ways.iter().filter_map(|ways| ways.applied(strategy)).collect();
+        let nests: Vec<Nest> = applied.iter().map(|way| way.lines.clone()).collect();
         let why =
             tried.iter().find(|other| other.nests == nests).map(|other| Fate::SameAs(other.strategy.name().to_owned()));
-        let score = maps.iter().zip(&mappings).map(|(map, mapping)| score_of(map, mapping).total).sum();
-        tried.push(Tried { strategy, mappings, nests, score, why });
+        let score = applied.iter().map(|way| way.score.total).sum();
+        tried.push(Tried { strategy, nests, score, why });
     }
     let mut order: Vec<usize> = (0..tried.len()).filter(|&at| tried[at].why.is_none()).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(tried[at].score));
@@ -141,35 +127,17 @@ fn explore_all(program: &Program, func: FuncId, model: &Model, limits: Limits) -
     if limits.variants {
         plans = variants::with_variants(program, func, &maps, plans, model);
     }
-    let consider = |(number, map): (usize, &&Map)| {
-        let row = tried.iter().map(|tried| {
-            let excluded = excluded(map, tried.strategy);
-            let score = excluded.is_none().then(|| score_of(map, &tried.mappings[number]));
-            let fate = excluded.map(Fate::Excluded).or_else(|| tried.why.clone()).unwrap_or(Fate::Kept);
+    let consider = |(number, ways): (usize, &Ways)| {
+        let row = tried.iter().zip(&ways.0).map(|(tried, (_, own))| {
+            let (score, fate) = match own {
+                Ok(way) => (Some(way.score), tried.why.clone().unwrap_or(Fate::Kept)),
+                Err(refusal) => (None, Fate::Excluded(refusal.clone())),
+            };
             Candidate { name: tried.strategy.name().to_owned(), nest: Some(number), score, fate }
         });
         row.collect::<Vec<_>>()
     };
-    Explored { plans, candidates: maps.iter().enumerate().flat_map(consider).collect() }
-}
-
-/// How nests run, one of these, to which a strategy for all of them does not apply.
-fn instead_of(strategy: Strategy) -> &'static [Strategy] {
-    match strategy {
-        // Lanes of another kind beside whole iterations in lanes.
-        Strategy::Wide => &[Strategy::Lanes, Strategy::Rows],
-        Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Serial | Strategy::Device(_) => &[Strategy::Rows],
-    }
-}
-
-/// Whether this goes before all others: a directive asks for it, a level that is the whole device gets every thread into each outer
-/// iteration; or loops that compilers make no vectors of run in lanes.
-fn preferred(program: &Program, func: &Func, map: &Map, strategy: Strategy, model: &Model) -> bool {
-    match strategy {
-        Strategy::Team => map.directives.levels == [Level::Kernel],
-        Strategy::Wide => super::wide::gain(program, func, map, model).is_ok(),
-        Strategy::Rows | Strategy::Lanes | Strategy::Serial | Strategy::Device(_) => false,
-    }
+    Explored { plans, candidates: ways.iter().enumerate().flat_map(consider).collect() }
 }
 
 /// The hard constraint that keeps a nest from running under a strategy.
@@ -182,14 +150,6 @@ pub fn constraint(program: &Program, func: &Func, map: &Map, strategy: Strategy)
         Strategy::Device(_) => {
             Some(TARGET.refused(super::blame::span_of(map), "that is a level of graphics processors"))
         }
-    }
-}
-
-/// What a strategy that could run a nest would have to save.
-fn gain(program: &Program, func: &Func, map: &Map, strategy: Strategy, model: &Model) -> Option<Refusal> {
-    match strategy {
-        Strategy::Wide => super::wide::gain(program, func, map, model).err(),
-        Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Serial | Strategy::Device(_) => None,
     }
 }
 

@@ -63,7 +63,7 @@ impl Halfway {
                     }
                 }
                 StmtKind::Prim(_) | StmtKind::Call { .. } | StmtKind::Map(_) | StmtKind::Atomic { .. } => {
-                    self.forget(&Block { stmts: vec![stmt.clone()] });
+                    visit::walk_stmt_vars(stmt, |var, role| self.forget_written(var, role));
                 }
                 StmtKind::Declare { .. }
                 | StmtKind::AssignField { .. }
@@ -102,11 +102,13 @@ impl Halfway {
     }
 
     fn forget(&mut self, block: &Block) {
-        visit::walk_vars(block, |var, role| {
-            if role != Role::Read {
-                self.known.remove(&var);
-            }
-        });
+        visit::walk_vars(block, |var, role| self.forget_written(var, role));
+    }
+
+    fn forget_written(&mut self, var: VarId, role: Role) {
+        if role != Role::Read {
+            self.known.remove(&var);
+        }
     }
 }
 

@@ -66,6 +66,7 @@ mod testing;
 mod tiled;
 mod updates;
 mod variants;
+mod ways;
 pub mod wide;
 mod work;
 

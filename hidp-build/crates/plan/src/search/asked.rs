@@ -1,8 +1,8 @@
 //! The requests of the warps of a nest under a mapping.
 
 use super::facts::{Facts, LoopNumbers, Numbers, SiteNumbers};
-use super::lanes::{Digit, Starts, resident};
-use super::requests::{Request, all, requests, shared, total, within};
+use super::lanes::{Digit, resident};
+use super::requests::{Reaches, Request, all, requests, shared, total, within};
 use super::slots::Form;
 use crate::blocks::{BlockLine, Blocks};
 use crate::mapping::{Exec, Mapping, Recipe};
@@ -264,14 +264,18 @@ impl<'a> Asked<'a> {
 
     /// An iteration of a map, and what is inside.
     fn body(&mut self, at: usize, around: &Around) {
-        let issued = around.executions * self.slots_of(at, around.form, around.beside);
+        let slots = self.slots_of(at, around.form, around.beside);
+        let alone = around.form.alone(self.loop_at(at).iterations);
+        let useful = if alone == around.form { slots } else { self.slots_of(at, alone, around.beside) };
+        let issued = around.executions * slots;
         self.issued += issued;
         self.slots += issued / around.busy.max(f64::MIN_POSITIVE);
-        self.useful += around.useful * self.slots_of(at, around.form.alone(self.loop_at(at).iterations), around.beside);
+        self.useful += around.useful * useful;
         self.accesses(at, around);
-        for inner in self.facts.inside(at).collect::<Vec<_>>() {
-            let iterations = self.loop_at(inner).iterations;
-            self.shared(inner, around, iterations);
+        let facts = self.facts;
+        for inner in &facts.loops[at].inside {
+            let iterations = self.loop_at(*inner).iterations;
+            self.shared(*inner, around, iterations);
         }
     }
 
@@ -311,8 +315,14 @@ impl<'a> Asked<'a> {
             let longest = (iterations / f64::from(width) * f64::from(self.model.machine.unequal)).ceil();
             waiting = longest.max(trips) / trips.max(1.0);
         }
-        let mut requests = within(&around.requests, &requests);
-        requests.iter_mut().for_each(|request| request.count *= numbers.weight);
+        // What reaches no array by itself or inside requests nothing.
+        let requests = if node.sites.is_empty() && node.inside.is_empty() {
+            Vec::new()
+        } else {
+            let mut requests = within(&around.requests, &requests);
+            requests.iter_mut().for_each(|request| request.count *= numbers.weight);
+            requests
+        };
         let own = Turns { iter: last, count: trips.max(1.0), apart: around.apart * f64::from(width) };
         let inside = Around {
             executions: executions * waiting,
@@ -345,19 +355,20 @@ impl<'a> Asked<'a> {
         let moves = self.mapping.cut(self.facts.loops[at].map).and_then(|cut| cut.number(FoldOption::Moves));
         let (mut loaded, mut all) = (0.0, 0.0);
         for site in &numbers.sites {
-            let of_sectors = self.touched(around, site, site.size, machine.sector);
+            let reaches = self.reaches(around, site);
+            let of_sectors = reaches.touched(site.size, machine.sector);
             let sectors = of_sectors / total(&around.requests).max(f64::MIN_POSITIVE);
             // Of a row of its own, a lane moves several elements at once.
             let in_row =
                 around.turns.first().and_then(|turns| turns.stride(site)).is_some_and(|stride| stride == site.size);
             let at_once = moves.filter(|_| in_row).map_or(1.0, f64::from);
             let shared = self.shared_by(site, around.beside);
-            let lines = site.weight * shared / at_once * self.touched(around, site, site.size, machine.line);
+            let lines = site.weight * shared / at_once * reaches.touched(site.size, machine.line);
             // A request of several elements for each lane touches no fewer than one after the other does, but all at once.
             let at_once = if at_once == 1.0 {
                 of_sectors
             } else {
-                self.touched(around, site, site.size * at_once, machine.sector) / at_once
+                reaches.touched(site.size * at_once, machine.sector) / at_once
             };
             let of_requests = site.weight * shared * at_once;
             let asked = site.weight * of_sectors * f64::from(machine.sector);
@@ -402,15 +413,11 @@ impl<'a> Asked<'a> {
         again
     }
 
-    /// Parts of memory of so many bytes that all requests of an access touch, of which each lane wants so many.
-    pub(super) fn touched(&self, around: &Around, site: &SiteNumbers, size: f64, bytes: u32) -> f64 {
-        let touched = around.requests.iter().map(|request| {
-            let starts = Starts::of(site, &request.lanes, &self.numbers.counts);
-            request.count * request.lanes.touched(site, (starts, size), bytes)
-        });
+    /// Where the lanes of all requests of an access are.
+    pub(super) fn reaches(&self, around: &Around, site: &SiteNumbers) -> Reaches {
         // All warps of a block load what its lanes share, one stores it.
         let warps = if around.scope == Level::Block && !site.write { self.warps_of_block() } else { 1.0 };
-        touched.sum::<f64>() * warps
+        Reaches::of(&around.requests, site, &self.numbers.counts, warps)
     }
 
     /// Bytes that all iterations together reach.

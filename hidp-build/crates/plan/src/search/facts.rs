@@ -30,6 +30,8 @@ pub(super) struct Loop<'a> {
     pub(super) map: &'a Map,
     /// The map around.
     pub(super) around: Option<usize>,
+    /// The maps directly inside.
+    pub(super) inside: Vec<usize>,
     /// The number of its first iterator.
     pub(super) first: usize,
     /// How often it runs in an iteration of the map around.
@@ -126,7 +128,11 @@ impl<'a> Facts<'a> {
         let is_known = |iter: &Iter| [&iter.lo, &iter.hi, &iter.step].into_iter().all(|bound| value(bound).is_some());
         let known = map.iters.iter().map(is_known).collect();
         let results = map.folds.iter().map(|fold| bytes_of(program, fold.op.ty)).collect();
-        self.loops.push(Loop { map, around, first, weight, operations, alike, known, results, sites: Vec::new() });
+        if let Some(around) = around {
+            self.loops[around].inside.push(at);
+        }
+        let (inside, sites) = (Vec::new(), Vec::new());
+        self.loops.push(Loop { map, around, inside, first, weight, operations, alike, known, results, sites });
         places.push(own_places);
         for (inner, weight) in maps {
             self.collect(program, inner, (Some(at), weight), places, apart);
@@ -177,11 +183,6 @@ impl<'a> Facts<'a> {
         self.loops[at].first + self.loops[at].map.iters.len() - 1
     }
 
-    /// The maps directly inside of a map.
-    pub(super) fn inside(&self, at: usize) -> impl Iterator<Item = usize> {
-        (0..self.loops.len()).filter(move |inner| self.loops[*inner].around == Some(at))
-    }
-
     /// What the levels of the space are called.
     pub(super) fn names(&self) -> Vec<String> {
         let name = |iter: &&Iter| self.func.vars[iter.var].name.clone();
@@ -206,9 +207,11 @@ impl<'a> Facts<'a> {
 
     /// What all that comes to where dimensions have these sizes.
     pub(super) fn at(&self, sizes: &[i64], machine: &DeviceMachine) -> Numbers {
-        let mut known: OrdMap<VarId, i64> = self.func.dims.iter().copied().zip(sizes.iter().copied()).collect();
-        // Counters of the host's loops.
-        known.extend(halfway(&self.func.body, &known));
+        self.where_known(known_at(self.func, sizes), machine)
+    }
+
+    /// What all that comes to where this is known.
+    pub(super) fn where_known(&self, mut known: OrdMap<VarId, i64>, machine: &DeviceMachine) -> Numbers {
         // The same with the first iteration of each iterator.
         let mut firsts = known.clone();
         let unknown = f64::from(machine.unknown);
@@ -303,7 +306,15 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// What is known of a function's variables outside of maps where dimensions have these sizes: those, and counters of the host's loops.
+pub(super) fn known_at(func: &Func, sizes: &[i64]) -> OrdMap<VarId, i64> {
+    let mut known: OrdMap<VarId, i64> = func.dims.iter().copied().zip(sizes.iter().copied()).collect();
+    known.extend(halfway(&func.body, &known));
+    known
+}
+
 /// A nest at given sizes.
+#[derive(PartialEq)]
 pub(super) struct Numbers {
     /// Of each map.
     pub(super) loops: Vec<LoopNumbers>,
@@ -312,6 +323,7 @@ pub(super) struct Numbers {
 }
 
 /// A map at given sizes.
+#[derive(PartialEq)]
 pub(super) struct LoopNumbers {
     /// How often it runs in an iteration of the map around.
     pub(super) weight: f64,
@@ -322,7 +334,7 @@ pub(super) struct LoopNumbers {
 }
 
 /// An access at given sizes.
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 pub(super) struct SiteNumbers {
     /// The array, by number.
     pub(super) array: usize,

@@ -66,10 +66,9 @@ impl Lanes {
         self.0.iter().map(|digit| digit.count).product()
     }
 
-    /// Parts of memory of so many bytes that a request touches, on average over where it may start. Each lane asks for so many bytes.
-    pub(super) fn touched(&self, site: &SiteNumbers, (starts, size): (Starts, f64), bytes: u32) -> f64 {
-        let bytes = f64::from(bytes);
-        let mut between = Vec::new();
+    /// Where the lanes of a request are that starts there.
+    pub(super) fn reach(&self, site: &SiteNumbers, starts: Starts) -> Reach {
+        let mut between = Vec::with_capacity(self.0.len());
         let mut scattered = 1.0;
         for digit in &self.0 {
             match site.strides[digit.iter] {
@@ -78,9 +77,28 @@ impl Lanes {
             }
         }
         between.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Reach { starts, between, scattered, whole: site.whole }
+    }
+}
+
+/// Where the lanes of a request are in an array.
+pub(super) struct Reach {
+    starts: Starts,
+    /// Bytes from a lane to the next, ascending, and how many lanes are so far apart.
+    between: Vec<(f64, f64)>,
+    /// Lanes that are anywhere.
+    scattered: f64,
+    /// Bytes of the array.
+    whole: f64,
+}
+
+impl Reach {
+    /// Parts of memory of so many bytes that a request touches, on average over where it may start. Each lane asks for `size` bytes.
+    pub(super) fn touched(&self, size: f64, bytes: u32) -> f64 {
+        let bytes = f64::from(bytes);
         // Lanes whose places lie in one run, with no whole part between them, and how many runs there are.
-        let (mut run, mut runs, mut apart) = (size, 1.0, common(starts.apart, bytes));
-        for (between, count) in between {
+        let (mut run, mut runs, mut apart) = (size, 1.0, common(self.starts.apart, bytes));
+        for (between, count) in self.between.iter().copied() {
             if between < run + bytes {
                 run += between * (count - 1.0);
             } else {
@@ -88,13 +106,13 @@ impl Lanes {
                 apart = common(apart, between);
             }
         }
-        if scattered > 1.0 {
+        if self.scattered > 1.0 {
             // All places of an array are as likely.
-            let parts = (site.whole / bytes).ceil().max(1.0);
-            runs *= parts * (1.0 - (1.0 - 1.0 / parts).powf(scattered));
+            let parts = (self.whole / bytes).ceil().max(1.0);
+            runs *= parts * (1.0 - (1.0 - 1.0 / parts).powf(self.scattered));
         }
         // The mean over all starts: those of whole multiples follow from Hermite's identity.
-        runs * (1.0 + ((starts.first % apart + run - 1.0) / apart).floor() * apart / bytes)
+        runs * (1.0 + ((self.starts.first % apart + run - 1.0) / apart).floor() * apart / bytes)
     }
 }
 
@@ -155,7 +173,7 @@ mod tests {
                                 [(32, 0, 32), (128, 0, 128), (32, 16, 32), (128, 16, 32), (32, 0, 16)]
                             {
                                 let starts = Starts { first: f64::from(first), apart: f64::from(apart) };
-                                let found = lanes.touched(&site, (starts, site.size), bytes);
+                                let found = lanes.reach(&site, starts).touched(site.size, bytes);
                                 let all: Vec<i64> =
                                     (first..bytes as i32 + first).step_by(apart as usize).map(i64::from).collect();
                                 let sum: usize =

@@ -25,7 +25,7 @@ struct Parts {
 impl Asked<'_> {
     /// Groups of their own take parts of the fold inside.
     pub(super) fn split(&mut self, at: usize) -> Option<()> {
-        let inner = self.facts.inside(at).next()?;
+        let inner = *self.facts.loops[at].inside.first()?;
         let by_blocks = self.mapping.strategy == Strategy::Device(Level::Block);
         let cut = self.parts(at, inner, by_blocks);
         let groups = cut.results * cut.parts;
@@ -121,8 +121,8 @@ impl Asked<'_> {
         let reading = Around { requests: within(&results.requests, &of_result), ..results.clone() };
         for size in &self.facts.loops[inner].results {
             let site = self.left(at, last, cut, f64::from(*size));
-            self.sectors += self.touched(leaving, &site, site.size, machine.sector);
-            self.sectors += self.touched(&reading, &site, site.size, machine.sector);
+            self.sectors += self.reaches(leaving, &site).touched(site.size, machine.sector);
+            self.sectors += self.reaches(&reading, &site).touched(site.size, machine.sector);
         }
         self.accesses(at, &Around { scope, ..results });
     }

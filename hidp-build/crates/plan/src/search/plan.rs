@@ -1,6 +1,6 @@
 //! The plans that the search makes: each nest has the mapping that is best for it at some sizes, where that promises more than every other plan.
 
-use super::facts::{Facts, Numbers};
+use super::facts::{Facts, Numbers, known_at};
 use super::{Domain, Space, best, cost, space_of};
 use crate::blame::span_of;
 use crate::dispatch::Rule;
@@ -24,9 +24,14 @@ pub(super) struct Entry<'a> {
     maps: &'a [&'a Map],
     facts: Vec<Option<Facts<'a>>>,
     model: &'a DeviceModel,
-    /// Sizes at which plans are compared, and what they make of each nest.
-    pub(super) points: Vec<(Vec<i64>, Vec<Option<Numbers>>)>,
+    /// What sizes make of each nest; nothing of nests that are not searched. Sizes that a nest does not look at make no difference to it.
+    numbers: Vec<Vec<Numbers>>,
+    /// Sizes at which plans are compared, and which of its numbers each nest has there.
+    points: Vec<(Vec<i64>, Vec<usize>)>,
 }
+
+/// Times of a nest under a mapping, with each of its numbers.
+type Times = Vec<Option<f64>>;
 
 impl<'a> Entry<'a> {
     pub(super) fn of(
@@ -36,22 +41,31 @@ impl<'a> Entry<'a> {
         facts: Vec<Option<Facts<'a>>>,
         model: &'a DeviceModel,
     ) -> Self {
-        let numbers = |sizes: &Vec<i64>| -> Vec<Option<Numbers>> {
-            facts.iter().map(|facts| Some(facts.as_ref()?.at(sizes, &model.machine))).collect()
-        };
-        let points = thin_points_of(func, STEP).into_iter().map(|sizes| (numbers(&sizes), sizes));
-        let points = points.map(|(numbers, sizes)| (sizes, numbers)).collect();
-        Entry { program, func, maps, facts, model, points }
+        let mut numbers: Vec<Vec<Numbers>> = facts.iter().map(|_| Vec::new()).collect();
+        let mut points = Vec::new();
+        for sizes in thin_points_of(func, STEP) {
+            let known = known_at(func, &sizes);
+            let number = |(facts, numbers): (&Option<Facts<'_>>, &mut Vec<Numbers>)| {
+                let own = facts.as_ref().map(|facts| facts.where_known(known.clone(), &model.machine));
+                own.map_or(0, |own| number_of(own, numbers))
+            };
+            let own = facts.iter().zip(&mut numbers).map(number).collect();
+            points.push((sizes, own));
+        }
+        Entry { program, func, maps, facts, model, numbers, points }
     }
 
-    /// The time of the nests that are searched; nothing if one of them is not predicted.
-    pub(super) fn time(&self, mappings: &[Mapping], numbers: &[Option<Numbers>]) -> Option<f64> {
-        let nests = self.facts.iter().zip(mappings).zip(numbers);
-        let searched =
-            nests.filter_map(|((facts, mapping), numbers)| Some((facts.as_ref()?, mapping, numbers.as_ref()?)));
-        let times =
-            searched.map(|(facts, mapping, numbers)| Some(cost::predict(facts, numbers, mapping, self.model)?.total()));
-        times.sum()
+    /// The times of a nest under a mapping.
+    fn times(&self, nest: usize, mapping: &Mapping) -> Times {
+        let Some(facts) = &self.facts[nest] else { return Vec::new() };
+        let time = |numbers: &Numbers| Some(cost::predict(facts, numbers, mapping, self.model)?.total());
+        self.numbers[nest].iter().map(time).collect()
+    }
+
+    /// The time of the nests that are searched, which have these numbers; nothing if one of them is not predicted.
+    fn time(&self, nests: &[&Times], numbers: &[usize]) -> Option<f64> {
+        let nests = self.facts.iter().zip(nests).zip(numbers);
+        nests.filter(|((facts, _), _)| facts.is_some()).map(|((_, times), number)| times[*number]).sum()
     }
 
     /// The mappings that a plan's lines come to.
@@ -59,32 +73,46 @@ impl<'a> Entry<'a> {
         read(self.program, self.func, self.maps, plan)
     }
 
-    /// Mappings of all nests, each the best of its space at some of the sizes; nests that are not searched have those of another plan.
-    fn candidates(&self, others: &[Mapping], is_asked: &dyn Fn(usize) -> bool) -> Vec<Vec<Mapping>> {
+    /// The spaces of the nests that are searched.
+    fn spaces(&self) -> Vec<Option<Space>> {
         let domain = (self.model, Domain::PLANNED);
         let nests = self.facts.iter().zip(self.maps);
-        let spaces: Vec<Option<Space>> =
-            nests.map(|(facts, map)| Some(space_of(self.program, self.func, map, domain, facts.as_ref()?))).collect();
-        let best = |at: usize, numbers: &Option<Numbers>| match (&self.facts[at], &spaces[at], numbers) {
-            (Some(facts), Some(space), Some(numbers)) => Some(best(facts, space, numbers, self.model).first()?.0),
-            (None, _, _) | (_, None, _) | (_, _, None) => Some(0),
+        nests.map(|(facts, map)| Some(space_of(self.program, self.func, map, domain, facts.as_ref()?))).collect()
+    }
+
+    /// Rows of the spaces of all nests, each the best at some of the sizes; of nests that are not searched the first.
+    fn candidates(&self, spaces: &[Option<Space>], is_asked: &dyn Fn(usize) -> bool) -> Vec<Vec<usize>> {
+        let mut known: Vec<OrdMap<usize, Option<usize>>> = spaces.iter().map(|_| OrdMap::new()).collect();
+        let mut best_of = |nest: usize, number: usize| {
+            let (Some(facts), Some(space)) = (&self.facts[nest], &spaces[nest]) else { return Some(0) };
+            let numbers = &self.numbers[nest][number];
+            let best = || Some(best(facts, space, numbers, self.model).first()?.0);
+            *known[nest].entry(number).or_insert_with(best)
         };
-        let rows =
-            |numbers: &[Option<Numbers>]| numbers.iter().enumerate().map(|(at, numbers)| best(at, numbers)).collect();
-        let mut found: Vec<Vec<usize>> = self
-            .points
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| is_asked(*at))
-            .filter_map(|(_, (_, numbers))| rows(numbers))
-            .collect();
+        let mut rows =
+            |numbers: &[usize]| numbers.iter().enumerate().map(|(nest, number)| best_of(nest, *number)).collect();
+        let asked = self.points.iter().enumerate().filter(|(at, _)| is_asked(*at));
+        let mut found: Vec<Vec<usize>> = asked.filter_map(|(_, (_, numbers))| rows(numbers)).collect();
         found.sort();
         found.dedup();
-        let of = |((space, row), other): ((&Option<Space>, &usize), &Mapping)| match space {
-            Some(space) => space.rows[*row].1.clone(),
-            None => other.clone(),
+        found
+    }
+
+    /// The times of each of these rows of all nests at each point.
+    fn times_of_rows(&self, spaces: &[Option<Space>], candidates: &[Vec<usize>]) -> Vec<Point> {
+        let mut known: Vec<OrdMap<usize, Times>> = spaces.iter().map(|_| OrdMap::new()).collect();
+        for (nest, space) in spaces.iter().enumerate() {
+            for row in candidates.iter().map(|rows| rows[nest]) {
+                let times = || space.as_ref().map_or(Vec::new(), |space| self.times(nest, &space.rows[row].1));
+                known[nest].entry(row).or_insert_with(times);
+            }
+        }
+        let of_nests = |rows: &Vec<usize>| -> Vec<&Times> {
+            known.iter().zip(rows).filter_map(|(known, row)| known.get(row)).collect()
         };
-        found.iter().map(|rows| spaces.iter().zip(rows).zip(others).map(of).collect()).collect()
+        let nests: Vec<Vec<&Times>> = candidates.iter().map(of_nests).collect();
+        let times = |numbers: &[usize]| nests.iter().map(|nests| self.time(nests, numbers)).collect();
+        self.points.iter().map(|(_, numbers)| Point { measures: Vec::new(), times: times(numbers) }).collect()
     }
 
     /// Measures where dimensions have these sizes.
@@ -95,12 +123,24 @@ impl<'a> Entry<'a> {
 
     /// What is known of plans with these mappings at each point.
     pub(super) fn compared(&self, plans: &[Option<Vec<Mapping>>], measures: &[Measure]) -> Vec<Point> {
-        let of = |(sizes, numbers): &(Vec<i64>, Vec<Option<Numbers>>)| {
-            let times = plans.iter().map(|mappings| self.time(mappings.as_ref()?, numbers));
-            Point { measures: self.measures(measures, sizes), times: times.collect() }
+        let of_nests = |mappings: &Vec<Mapping>| -> Vec<Times> {
+            mappings.iter().enumerate().map(|(nest, mapping)| self.times(nest, mapping)).collect()
+        };
+        let nests: Vec<Option<Vec<Times>>> = plans.iter().map(|plan| plan.as_ref().map(of_nests)).collect();
+        let of = |(sizes, numbers): &(Vec<i64>, Vec<usize>)| {
+            let time = |nests: &Option<Vec<Times>>| self.time(&nests.as_ref()?.iter().collect::<Vec<_>>(), numbers);
+            Point { measures: self.measures(measures, sizes), times: nests.iter().map(time).collect() }
         };
         self.points.iter().map(of).collect()
     }
+}
+
+/// Which of these numbers they are, to which they are added if they are new.
+fn number_of(own: Numbers, numbers: &mut Vec<Numbers>) -> usize {
+    numbers.iter().position(|other| *other == own).unwrap_or_else(|| {
+        numbers.push(own);
+        numbers.len() - 1
+    })
 }
 
 /// The part of a time that is left where so many percent are saved.
@@ -168,9 +208,11 @@ pub(crate) fn searched_plans(
     let chosen: Vec<Option<usize>> = points.iter().map(|point| chosen_at(point, &names, rules)).collect();
     // Where nothing is known of what runs, it stays.
     let is_asked = |at: usize| chosen[at].is_some_and(|chosen| points[at].times[chosen].is_some());
-    let candidates = entry.candidates(planned.first()?.as_ref()?, &is_asked);
-    let all = candidates.iter().cloned().map(Some).collect::<Vec<_>>();
-    let found = Candidates { points, chosen, times: entry.compared(&all, &[]), gain: part_left(model.search_gain) };
+    let others = planned.first()?.as_ref()?;
+    let spaces = entry.spaces();
+    let candidates = entry.candidates(&spaces, &is_asked);
+    let times = entry.times_of_rows(&spaces, &candidates);
+    let found = Candidates { points, chosen, times, gain: part_left(model.search_gain) };
     let best = found.best(model.search_plans as usize);
     if best.is_empty() {
         let why = format!("no mapping saves {} % of the others' predicted time at any sizes", model.search_gain);
@@ -181,8 +223,12 @@ pub(crate) fn searched_plans(
         return Some(refused(&GAIN, "no rule over the entry's measures says where it saves time".to_owned()));
     }
     let plan = |(number, at): (usize, usize)| {
-        let nests = maps.iter().zip(&candidates[at]).map(|(map, mapping)| mapping.lines(func, map));
-        Plan::new(searched_name(number), nests.collect())
+        let mapping = |((space, row), other): ((&'_ Option<Space>, &usize), &Mapping)| match space {
+            Some(space) => space.rows[*row].1.clone(),
+            None => other.clone(),
+        };
+        let mappings = spaces.iter().zip(&candidates[at]).zip(others).map(mapping);
+        Plan::new(searched_name(number), maps.iter().zip(mappings).map(|(map, own)| own.lines(func, map)).collect())
     };
     Some(Ok(best.into_iter().enumerate().map(plan).collect()))
 }

@@ -1,12 +1,37 @@
 //! Which lanes of warps are active, and how often: in whole warps, and at the ends of ranges. Warps beyond an end request nothing.
 
-use super::lanes::{Digit, Lanes, along};
+use super::facts::SiteNumbers;
+use super::lanes::{Digit, Lanes, Reach, Starts, along};
 
 /// Requests of warps with the same lanes at work.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Request {
     pub(super) count: f64,
     pub(super) lanes: Lanes,
+}
+
+/// Where the lanes of requests are.
+pub(super) struct Reaches {
+    /// How often which.
+    requests: Vec<(f64, Reach)>,
+    /// Warps that make each.
+    warps: f64,
+}
+
+impl Reaches {
+    /// Of an access in a nest whose iterators have so many iterations.
+    pub(super) fn of(requests: &[Request], site: &SiteNumbers, counts: &[f64], warps: f64) -> Reaches {
+        let reach = |request: &Request| {
+            let starts = Starts::of(site, &request.lanes, counts);
+            (request.count, request.lanes.reach(site, starts))
+        };
+        Reaches { requests: requests.iter().map(reach).collect(), warps }
+    }
+
+    /// Parts of memory of so many bytes that they all touch, of which each lane wants `size`.
+    pub(super) fn touched(&self, size: f64, bytes: u32) -> f64 {
+        self.requests.iter().map(|(count, reach)| count * reach.touched(size, bytes)).sum::<f64>() * self.warps
+    }
 }
 
 /// So many requests whose lanes are all at the same iteration.

@@ -147,6 +147,11 @@ pub fn walk_vars(block: &Block, mut visit: impl FnMut(VarId, Role)) {
     EachVar(&mut visit).visit_block(block);
 }
 
+/// Shows every occurrence of a variable in a statement.
+pub fn walk_stmt_vars(stmt: &Stmt, mut visit: impl FnMut(VarId, Role)) {
+    EachVar(&mut visit).visit_stmt(stmt);
+}
+
 /// Shows every occurrence of a variable in an expression.
 pub fn walk_expr_vars(expr: &Expr, mut visit: impl FnMut(VarId, Role)) {
     EachVar(&mut visit).visit_expr(expr);
