@@ -120,6 +120,7 @@ impl Body {
             | VarKind::Buffer { .. }
             | VarKind::HostCell { .. }
             | VarKind::Shared { .. }
+            | VarKind::Divisor(_)
             | VarKind::Wide { .. } => self.alone.contains(&base),
         }
     }

@@ -24,6 +24,7 @@
 //! | `stream` | outputs that bypass the caches |
 //! | `prim`, `prim_worker` | calls of the run-time library, on the host and in kernels |
 //! | `record` | segments that iterations write through primitives |
+//! | `divisors` | integers by what keeps its value in a loop |
 //! | `angles` | `sin`, `cos` and `tan` in lanes: small angles first |
 //! | `device` | units for graphics processors |
 //!
@@ -48,6 +49,7 @@ mod copy;
 mod decided;
 mod defect;
 mod device;
+mod divisors;
 mod exchange;
 mod expr;
 mod flagged;
@@ -134,6 +136,7 @@ fn unit(
         strips::of_quotients(&mut kernel.function, model.loops);
         angles::small_first(&mut kernel.function, model.loops);
         kept::before_loops(&mut kernel.function);
+        divisors::before_loops(&mut kernel.function);
     }
     Ok(unit)
 }

@@ -279,7 +279,7 @@ impl Lowerer<'_> {
                 | VarKind::Shared { elem, .. }
                 | VarKind::Registers { elem, .. } => elem,
                 // A group takes none.
-                VarKind::Wide { elem, .. } | VarKind::WideTile { elem, .. } => elem.into(),
+                VarKind::Divisor(elem) | VarKind::Wide { elem, .. } | VarKind::WideTile { elem, .. } => elem.into(),
             };
             args.push(make::var(outer, ty));
         }

@@ -161,6 +161,11 @@ impl<'a> Printer<'a> {
             VarKind::Tile { elem, len } => {
                 format!("[[maybe_unused]] alignas(64) {} {name}[{}];", name::ty(self.scope.program, elem), len.max(1))
             }
+            VarKind::Divisor(ty) => {
+                let ty = format!("hidp::Divisor<{}>", name::scalar(ty));
+                let value = init.map_or(String::new(), |init| self.expr(init));
+                format!("const {ty} {name} = {ty}({value});")
+            }
             // Introduced by statements of their own.
             VarKind::Wide { .. } | VarKind::WideTile { .. } => return,
             VarKind::Registers { elem, len } => {
@@ -186,6 +191,7 @@ impl<'a> Printer<'a> {
             | VarKind::Tile { .. }
             | VarKind::Shared { .. }
             | VarKind::Registers { .. }
+            | VarKind::Divisor(_)
             | VarKind::Wide { .. }
             | VarKind::WideTile { .. } => String::new(),
         };

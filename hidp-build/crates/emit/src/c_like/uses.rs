@@ -111,6 +111,9 @@ impl Collector<'_> {
                 | VarKind::Tile { elem: ty, .. }
                 | VarKind::Shared { elem: ty, .. }
                 | VarKind::Registers { elem: ty, .. } => self.ty(ty),
+                VarKind::Divisor(_) => {
+                    self.needs.headers.insert("divisors.hpp".to_owned());
+                }
                 VarKind::Wide { .. } | VarKind::WideTile { .. } => {}
             }
         }

@@ -96,6 +96,7 @@ impl Printer<'_> {
                     // The verifier knows none.
                     VarKind::WideTile { len: None, .. }
                     | VarKind::Value(_)
+                    | VarKind::Divisor(_)
                     | VarKind::Buffer { .. }
                     | VarKind::HostCell { .. }
                     | VarKind::Tile { .. }

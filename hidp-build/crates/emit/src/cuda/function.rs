@@ -184,7 +184,9 @@ fn kernel_param(scope: &Scope<'_>, var: VarId) -> String {
         | VarKind::Tile { elem, .. }
         | VarKind::Shared { elem, .. }
         | VarKind::Registers { elem, .. } => format!("{} *", name::ty(scope.program, elem)),
-        VarKind::Wide { elem, .. } | VarKind::WideTile { elem, .. } => name::scalar(elem).to_owned(),
+        VarKind::Divisor(elem) | VarKind::Wide { elem, .. } | VarKind::WideTile { elem, .. } => {
+            name::scalar(elem).to_owned()
+        }
     };
     format!("{attribute}{ty} {name}")
 }
@@ -240,6 +242,7 @@ fn host_params(scope: &Scope<'_>, dialect: &dyn Dialect, host: &Function, out: &
             VarKind::Tile { .. }
             | VarKind::Shared { .. }
             | VarKind::Registers { .. }
+            | VarKind::Divisor(_)
             | VarKind::Wide { .. }
             | VarKind::WideTile { .. } => {}
         }

@@ -73,7 +73,7 @@ impl Dialect for Cuda<'_> {
                 Memory::Plain
             }
             // Of processors; a device unit has none.
-            (_, VarKind::Wide { .. } | VarKind::WideTile { .. }) => Memory::Plain,
+            (_, VarKind::Divisor(_) | VarKind::Wide { .. } | VarKind::WideTile { .. }) => Memory::Plain,
         }
     }
     fn buffer(&self, scope: &Scope<'_>, elem: Ty, writable: bool) -> String {

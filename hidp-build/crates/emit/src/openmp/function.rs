@@ -64,6 +64,7 @@ fn kernel_param(scope: &Scope<'_>, var: VarId) -> String {
         | VarKind::Tile { .. }
         | VarKind::Shared { .. }
         | VarKind::Registers { .. }
+        | VarKind::Divisor(_)
         | VarKind::Wide { .. }
         | VarKind::WideTile { .. } => {
             format!("{attribute}{}__restrict {name}", special::pointer(scope, var))
@@ -114,7 +115,7 @@ fn host_params(scope: &Scope<'_>, host: &Function, out: &mut Text) {
                 out.line(format!("{attribute}{pointer}{fixed}{name} = host.param<{elem}>({position});"));
             }
             // No parameter is one.
-            VarKind::Wide { .. } | VarKind::WideTile { .. } => {}
+            VarKind::Divisor(_) | VarKind::Wide { .. } | VarKind::WideTile { .. } => {}
         }
     }
 }

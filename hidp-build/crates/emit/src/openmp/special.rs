@@ -36,6 +36,7 @@ pub(super) fn pointer(scope: &Scope<'_>, var: VarId) -> String {
         | VarKind::Value(elem) => {
             format!("{} *", name::ty(scope.program, elem))
         }
+        VarKind::Divisor(elem) => format!("{} *", name::scalar(elem)),
         // Of lanes.
         VarKind::Wide { elem, lanes } | VarKind::WideTile { elem, lanes, .. } => format!("{} *", wide::ty(elem, lanes)),
     }
@@ -155,6 +156,7 @@ fn reduction_operator(scope: &Scope<'_>, var: VarId, op: FoldFn) -> &'static str
         | VarKind::Tile { .. }
         | VarKind::Shared { .. }
         | VarKind::Registers { .. }
+        | VarKind::Divisor(_)
         | VarKind::Wide { .. }
         | VarKind::WideTile { .. } => Scalar::I64,
     };
@@ -196,6 +198,7 @@ impl OpenMp<'_> {
             | VarKind::Tile { .. }
             | VarKind::Shared { .. }
             | VarKind::Registers { .. }
+            | VarKind::Divisor(_)
             | VarKind::Wide { .. } => return,
         };
         let name = scope.name(var);

@@ -364,7 +364,7 @@ impl<'a> Walk<'a> {
             VarKind::Tile { .. } | VarKind::Registers { .. } => return Value::Unknown,
             VarKind::Value(_) | VarKind::HostCell { .. } => return index,
             // Of processors.
-            VarKind::Wide { .. } | VarKind::WideTile { .. } => return Value::Unknown,
+            VarKind::Divisor(_) | VarKind::Wide { .. } | VarKind::WideTile { .. } => return Value::Unknown,
         };
         let action = if action == Action::Load && element.relaxed { Action::LoadRelaxed } else { action };
         let places = index.lanes().map(|lanes| self.active.iter().map(|lane| lanes[*lane].clone()).collect::<Vec<_>>());

@@ -243,6 +243,9 @@ pub enum VarKind {
         /// Number of elements.
         len: u32,
     },
+    /// Kernel of a CPU unit: an integer of 32 or 64 bits that many others are divided by, with what makes products of their divisions. It
+    /// is the right side of `/` and `%` alone; 0 counts as 1.
+    Divisor(Scalar),
     /// A value in each lane of a [`Group`]; of type `bool`, a mask.
     Wide {
         /// Type in a lane.
@@ -271,7 +274,7 @@ impl VarKind {
             | VarKind::Tile { elem: ty, .. }
             | VarKind::Shared { elem: ty, .. }
             | VarKind::Registers { elem: ty, .. } => ty,
-            VarKind::Wide { elem, .. } | VarKind::WideTile { elem, .. } => Ty::Scalar(elem),
+            VarKind::Divisor(elem) | VarKind::Wide { elem, .. } | VarKind::WideTile { elem, .. } => Ty::Scalar(elem),
         }
     }
 }

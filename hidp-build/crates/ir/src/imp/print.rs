@@ -98,6 +98,7 @@ impl Printer<'_> {
             VarKind::Tile { elem, len } => format!("tile {} {name}[{len}]", self.ty(elem)),
             VarKind::Shared { elem, len, declared: _ } => format!("shared {} {name}[{len}]", self.ty(elem)),
             VarKind::Registers { elem, len } => format!("registers {} {name}[{len}]", self.ty(elem)),
+            VarKind::Divisor(elem) => format!("divisor {elem} {name}"),
             VarKind::Wide { elem, .. } => format!("wide {elem} {name}"),
             VarKind::WideTile { elem, len: Some(len), .. } => format!("wide {elem} {name}[{len}]"),
             VarKind::WideTile { elem, len: None, .. } => format!("wide {elem} {name}[]"),

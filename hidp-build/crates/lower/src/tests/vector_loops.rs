@@ -200,3 +200,43 @@ fn elements_that_stay_are_read_before_lanes() {
     // In the only iteration there may be, the second one is read after the write.
     assert_eq!(loads_and_kept("[k:k+1)", "A[i][j] = y[i][j]; y[i][j] = A[i][k];"), [1, 0]);
 }
+
+/// Whether a function makes divisors, and whether it divides by other values than constants.
+fn divisors_and_divisions(text: &str) -> [bool; 2] {
+    let entry = lowered(text);
+    let mut found = [false; 2];
+    for (_, kernel) in unit(&entry, "serial").kernels.iter() {
+        let vars = &kernel.function.vars;
+        let is_divisor = |expr: &imp::Expr| matches!(expr.kind, ExprKind::Var(var) if matches!(vars[var].kind, imp::VarKind::Divisor(_)));
+        found[0] |= vars.iter().any(|(_, var)| matches!(var.kind, imp::VarKind::Divisor(_)));
+        each_expr(&kernel.function.body, &mut |expr| {
+            if let ExprKind::Binary(BinOp::Div | BinOp::Rem, _, by) = &expr.kind {
+                found[1] |= !is_divisor(by) && !matches!(by.kind, ExprKind::Int(_));
+            }
+        });
+    }
+    found
+}
+
+#[test]
+fn integers_are_divided_by_divisors_that_stay() {
+    let by_dimension =
+        "function f input ulong x[N]; output ulong y[N]; { map { i := [0:N); y[i] = x[i] % (ulong)N; } }";
+    assert_eq!(divisors_and_divisions(by_dimension), [true, false]);
+    let by_row = "function f input long x[N][M], d[N]; output long y[N];
+        { map { i := [0:N); long by = max(d[i], 1); long sum = 0;
+          for (int k = 0; k < M; k += 1) { sum = sum * 3 + x[i][k] / by - x[i][k] % by; } y[i] = sum; } }";
+    assert_eq!(divisors_and_divisions(by_row), [true, false]);
+}
+
+#[test]
+fn other_divisions_stay() {
+    let constant = "function f input long x[N]; output long y[N]; { map { i := [0:N); y[i] = x[i] / 7; } }";
+    assert_eq!(divisors_and_divisions(constant), [false, false]);
+    let narrow = "function f input short x[N], d[1]; output short y[N];
+        { short by = d[0]; if (by > 0) { map { i := [0:N); y[i] = x[i] / by; } } }";
+    assert_eq!(divisors_and_divisions(narrow), [false, true]);
+    let changes = "function f input long x[N]; output long y[N];
+        { map { i := [0:N); long a = x[i], b = 7 + i; while (b > 0) { long c = a % b; a = b; b = c; } y[i] = a; } }";
+    assert_eq!(divisors_and_divisions(changes), [false, true]);
+}

@@ -177,6 +177,7 @@ impl Checker<'_> {
             VarKind::Value(_)
             | VarKind::HostCell { .. }
             | VarKind::Registers { .. }
+            | VarKind::Divisor(_)
             | VarKind::Wide { .. }
             | VarKind::WideTile { .. } => {}
         }

@@ -27,7 +27,9 @@ impl Checker<'_> {
     }
 
     pub(super) fn expr(&mut self, node: &Expr) {
-        operands(node).into_iter().for_each(|operand| self.expr(operand));
+        let divisor = self.divisor(node);
+        let values = operands(node).into_iter().filter(|operand| !std::ptr::eq(*operand, divisor.unwrap_or(node)));
+        values.for_each(|operand| self.expr(operand));
         match &node.kind {
             ExprKind::Int(value) => self.int(*value, node.ty),
             ExprKind::Float(_) => self.require(is_float(node.ty), "a float constant has a float type"),
@@ -41,6 +43,7 @@ impl Checker<'_> {
                     | VarKind::Tile { .. }
                     | VarKind::Shared { .. }
                     | VarKind::Registers { .. } => self.fail("a buffer is no value"),
+                    VarKind::Divisor(_) => self.fail("a divisor stands on the right of `/` and `%` alone"),
                     VarKind::Wide { .. } | VarKind::WideTile { .. } => {
                         self.fail("what differs from lane to lane is no value")
                     }
@@ -139,6 +142,16 @@ impl Checker<'_> {
         }
     }
 
+    /// The right side of a division that names a divisor.
+    fn divisor<'e>(&mut self, node: &'e Expr) -> Option<&'e Expr> {
+        let ExprKind::Binary(BinOp::Div | BinOp::Rem, _, by) = &node.kind else { return None };
+        let ExprKind::Var(var) = by.kind else { return None };
+        let VarKind::Divisor(ty) = self.kind(var) else { return None };
+        self.use_var(var);
+        self.result(by, ty.into());
+        Some(by)
+    }
+
     fn result(&mut self, node: &Expr, ty: Ty) {
         if node.ty != ty {
             self.fail(format!("an expression says it has type {:?} but has {ty:?}", node.ty));
@@ -233,6 +246,10 @@ impl Checker<'_> {
             VarKind::Value(ty) => {
                 self.fail("only buffers and tiles have elements");
                 ty
+            }
+            VarKind::Divisor(ty) => {
+                self.fail("only buffers and tiles have elements");
+                ty.into()
             }
             VarKind::Wide { elem, .. } | VarKind::WideTile { elem, .. } => {
                 self.fail("what differs from lane to lane is accessed by statements about wide values");

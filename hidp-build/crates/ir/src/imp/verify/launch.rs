@@ -53,6 +53,7 @@ impl Checker<'_> {
                     | VarKind::Tile { .. }
                     | VarKind::Shared { .. }
                     | VarKind::Registers { .. }
+                    | VarKind::Divisor(_)
                     | VarKind::Wide { .. }
                     | VarKind::WideTile { .. },
                 )
@@ -72,6 +73,7 @@ impl Checker<'_> {
             | VarKind::Tile { .. }
             | VarKind::Shared { .. }
             | VarKind::Registers { .. }
+            | VarKind::Divisor(_)
             | VarKind::Wide { .. }
             | VarKind::WideTile { .. } => false,
         };

@@ -176,6 +176,7 @@ impl<'a> Checker<'a> {
                     let fits = self.on_device() && self.is_host();
                     self.require(fits, "host cells are parameters of host functions of device units only");
                 }
+                VarKind::Divisor(_) => self.fail("divisors are no parameters"),
                 VarKind::Wide { .. } | VarKind::WideTile { .. } => self.fail("no parameter differs from lane to lane"),
                 VarKind::Value(_) | VarKind::Buffer { .. } => {}
             }
@@ -244,6 +245,7 @@ impl<'a> Checker<'a> {
             | VarKind::Buffer { .. }
             | VarKind::HostCell { .. }
             | VarKind::Shared { .. }
+            | VarKind::Divisor(_)
             | VarKind::Wide { .. }
             | VarKind::WideTile { len: None, .. } => 0,
         };

@@ -35,6 +35,7 @@ impl Checker<'_> {
             | VarKind::HostCell { .. }
             | VarKind::Tile { .. }
             | VarKind::Registers { .. }
+            | VarKind::Divisor(_)
             | VarKind::Wide { .. }
             | VarKind::WideTile { .. } => self.require(of_group, "registers are introduced in the scope of a group"),
         }
@@ -127,6 +128,7 @@ pub fn shared_bytes(program: &Program, function: &Function) -> usize {
         | VarKind::HostCell { .. }
         | VarKind::Tile { .. }
         | VarKind::Registers { .. }
+        | VarKind::Divisor(_)
         | VarKind::Wide { .. }
         | VarKind::WideTile { .. } => 0,
     };

@@ -128,6 +128,12 @@ impl Checker<'_> {
         match (self.kind(var), init) {
             (VarKind::Value(ty), Some(init)) => self.typed(init, ty),
             (VarKind::Value(_), None) | (VarKind::Tile { .. }, None) => {}
+            (VarKind::Divisor(by), Some(init)) => {
+                self.typed(init, by.into());
+                self.require(by.is_integer() && by.size() >= 4, "a divisor is an integer of 32 or 64 bits");
+                self.of_processors();
+            }
+            (VarKind::Divisor(_), None) => self.fail("a divisor has its value from the beginning"),
             (VarKind::Shared { .. } | VarKind::Registers { .. }, None) => self.of_group(var, around),
             (VarKind::Tile { .. } | VarKind::Shared { .. } | VarKind::Registers { .. }, Some(_)) => {
                 self.fail("a tile, shared array or registers have no initial value");
@@ -155,6 +161,7 @@ impl Checker<'_> {
             | VarKind::Tile { .. }
             | VarKind::Shared { .. }
             | VarKind::Registers { .. }
+            | VarKind::Divisor(_)
             | VarKind::Wide { .. }
             | VarKind::WideTile { .. } => self.fail("only values are set"),
         }
@@ -259,6 +266,7 @@ impl Checker<'_> {
             | VarKind::Tile { .. }
             | VarKind::Shared { .. }
             | VarKind::Registers { .. }
+            | VarKind::Divisor(_)
             | VarKind::Wide { .. } => false,
         };
         self.require(

@@ -126,6 +126,24 @@ fn variables_are_introduced_once_and_used_in_their_block() {
 }
 
 #[test]
+fn divisors_are_divided_by() {
+    let of = |stmts: Vec<Stmt>| {
+        let mut kernel = kernel(stmts);
+        kernel.function.vars.push(Var { name: "by".to_owned(), kind: VarKind::Divisor(Scalar::I64) });
+        rules(&entry(kernel, 1))
+    };
+    let made = |value| Stmt::Let { var: VarId::new(8), init: Some(value) };
+    let quotient = |op| expr(ExprKind::Binary(op, Box::new(long(2)), Box::new(long(8))), Ty::LONG);
+    let loads = |op| store(int(0), load(0, quotient(op)));
+    assert_eq!(of(vec![made(int(3)), loads(BinOp::Div), loads(BinOp::Rem)]), [""; 0]);
+    let breaks = |stmts, rule| assert!(of(stmts).iter().any(|broken| broken.contains(rule)), "{rule}");
+    breaks(vec![made(int(3)), loads(BinOp::Add)], "right of `/` and `%` alone");
+    breaks(vec![made(int(3)), store(long(8), float())], "right of `/` and `%` alone");
+    breaks(vec![made(float())], "stands where one of type");
+    breaks(vec![loads(BinOp::Div)], "used where it is not introduced");
+}
+
+#[test]
 fn types_agree() {
     breaks(vec![store(int(0), int(1))], "stands where one of type");
     breaks(vec![store(float(), float())], "stands where one of type");
