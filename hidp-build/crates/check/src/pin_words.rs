@@ -88,6 +88,8 @@ pub(super) fn shape(word: PinWord) -> (Shape, &'static str) {
         PinWord::Chunk => (Shape::Numbers(1), "chunk(64)"),
         PinWord::AtOnce => (Shape::Numbers(1), "at_once(3)"),
         PinWord::Registers => (Shape::Numbers(1), "registers(64)"),
+        PinWord::Joined => (Shape::Alone, "joined"),
+        PinWord::Separate => (Shape::Alone, "separate"),
         PinWord::Span => (Shape::Spans, "span(i: 4, k: all)"),
         PinWord::Split => (Shape::Sizes, "split(k: 64)"),
         PinWord::Order => (Shape::Iterators, "order(k, i, j)"),
@@ -111,6 +113,8 @@ pub(super) fn targets(word: PinWord) -> &'static [PinTarget] {
         | PinWord::Global
         | PinWord::AtOnce
         | PinWord::Registers
+        | PinWord::Joined
+        | PinWord::Separate
         | PinWord::Span
         | PinWord::Split => &[PinTarget::Cuda],
         PinWord::Lanes | PinWord::Stream | PinWord::Cached | PinWord::Threads | PinWord::Chunk => &[PinTarget::Cpu],

@@ -35,6 +35,7 @@ constraints! {
     HOST: "host", "the host takes iterations one after the other only where they fold nothing";
     INSIDE: "inside", "lanes of a group share what an iteration has inside: a map or a primitive";
     LANES: "lanes", "whole iterations in lanes are plain computations on numbers: branches, loops, maps, elements and updates of them";
+    LAUNCHES: "launches", "launches that one grid does are those of a loop of the host, whose iterations run as they are";
     LOOP: "loop", "what is written out is a loop of the program, not one of the run-time library";
     MEMORY_SIZE: "memory-size", "arrays that iterations declare have a size that is known before the launch, or are none";
     NAMED: "named", "directives ask for other mappings";

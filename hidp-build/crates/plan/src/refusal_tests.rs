@@ -71,7 +71,7 @@ fn each_constraint_keeps_a_nest_from_running_in_some_way() {
     let folded = folded
         .replace("map { r := [0:R); c", "map { r := [0:R); map { c")
         .replace("c := [*]); }", "c := [*]); } reduce(\"max\", s, _u, r := [*]); }");
-    let cases: [(&str, String, &str); 26] = [
+    let cases: [(&str, String, &str); 27] = [
         (
             "aligned",
             with(GEMM, "shared(A pad(3))"),
@@ -104,6 +104,7 @@ fn each_constraint_keeps_a_nest_from_running_in_some_way() {
             GEMM.replace("k := [0:K)", "k := [0:min(n, K):2)"),
             "a range that differs from iteration to iteration advances by more than one",
         ),
+        ("launches", with(FLAT, "joined"), "`joined` launches are those of a loop of the host"),
         ("loop", with(PREFIXES, "unroll(4)"), "the map makes prefixes"),
         (
             "memory-size",
@@ -161,7 +162,7 @@ fn a_directive_that_is_refused_is_shown_with_what_is_to_blame_and_what_fits() {
     let in_order = ROWS.replace("map {", "\n#pragma hidp ordered\n map {");
     // The constraint, a program, a directive before its first map, and how help begins.
     let nearest = "the nearest mapping that fits is\nnest\n";
-    let cases: [(&str, &str, &str, &str); 21] = [
+    let cases: [(&str, &str, &str, &str); 22] = [
         ("aligned", GEMM, "shared(A pad(3))", nearest),
         ("block-shared", GEMM, "shared(A pad(4096))", nearest),
         ("block-threads", FLAT, "thread(100)", nearest),
@@ -173,6 +174,7 @@ fn a_directive_that_is_refused_is_shown_with_what_is_to_blame_and_what_fits() {
         ("group", ROWS, "on(r: grid.x thread.y(2), c: seq thread.x(64))", nearest),
         ("host", &largest, "thread(64)", nearest),
         ("inside", FLAT, "warp", "levels that suit the map: "),
+        ("launches", FLAT, "joined", nearest),
         ("loop", PREFIXES, "unroll(4)", "leave the directive out"),
         ("memory-size", &large, "thread(64)", nearest),
         ("named", GEMM, "tile(k: 8), global(B)", nearest),

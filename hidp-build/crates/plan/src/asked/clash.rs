@@ -48,6 +48,7 @@ impl Asked {
         }
         self.opposite_orders(func)?;
         self.two_numbers()?;
+        self.two_launches()?;
         self.two_options(func)?;
         self.two_sections(func)?;
         self.two_spans(func)?;

@@ -67,6 +67,7 @@ pub(super) fn nest(
         Ok(Some(mut mapping)) => {
             asked.give_stages(program, (func, map), &mut mapping, model).map_err(refused)?;
             asked.give_registers(map, &mut mapping, model).map_err(refused)?;
+            asked.give_launches(program, (func, map), &mut mapping).map_err(refused)?;
             let lines = mapping.lines(func, map);
             if let Err(Misfit(expected)) = Mapping::read(program, func, map, &lines) {
                 let why = || (asked.first(map), SHAPE.refused(span_of(map), format!("it would need that {expected}")));
@@ -102,7 +103,7 @@ pub(super) fn nest(
     }
 }
 
-/// A nest of the planner's with the numbers and the options of stages that are asked for.
+/// A nest of the planner's with the numbers, the launches and the options of stages that are asked for.
 pub(super) fn numbered(
     program: &Program,
     func: &Func,
@@ -112,7 +113,7 @@ pub(super) fn numbered(
     model: &DeviceModel,
 ) -> Result<Nest, Unfit> {
     let bound = asked.without_bound(map);
-    if bound.is_none() && !asked.changes_stages() {
+    if bound.is_none() && !asked.changes_stages() && asked.launches.is_empty() {
         return Ok(nest.clone());
     }
     let Ok(mut mapping) = Mapping::read(program, func, map, nest) else { return Ok(nest.clone()) };
@@ -120,6 +121,7 @@ pub(super) fn numbered(
         asked.give_stages(program, (func, map), &mut mapping, model)?;
     }
     asked.give_registers(map, &mut mapping, model)?;
+    asked.give_launches(program, (func, map), &mut mapping)?;
     let lines = mapping.lines(func, map);
     match (Mapping::read(program, func, map, &lines), bound) {
         (Err(_), Some(why)) => Err(why),

@@ -58,6 +58,7 @@ impl Asked {
         let arrays = arrays
             .chain(self.orders_met(names, nest))
             .chain(self.numbers_met(nest))
+            .chain(self.launches_met(nest))
             .chain(self.options_met(names, nest))
             .chain(self.spans_met(names, nest))
             .chain(self.vecs_met(nest));

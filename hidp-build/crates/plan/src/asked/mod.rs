@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `clash` | directives that contradict each other |
 //! | `geometry` | hiCUDA's extents and partitions as lines |
+//! | `launches` | launches that one grid does |
 //! | `met` | how much of what is asked for a nest has |
 //! | `device` | nests of graphics processors that have these lines |
 //! | `numbers` | threads, chunks and registers |
@@ -19,6 +20,7 @@
 mod clash;
 mod device;
 mod geometry;
+mod launches;
 mod met;
 mod numbers;
 mod order;
@@ -43,6 +45,7 @@ use hidp_ir::par::{Func, FuncId, Map, Pin, Program, VarId};
 use hidp_syntax::ast::{PinTarget, PinWord};
 use hidp_syntax::place::Place;
 use hidp_syntax::source::Span;
+use launches::Launches;
 use met::{lines_of, without_parts};
 use numbers::{About, Number};
 use sections::SectionAsked;
@@ -77,6 +80,8 @@ pub(super) struct Asked {
     splits: Vec<(VarId, u32, Span)>,
     /// Numbers of threads, and of registers.
     numbers: Vec<Number>,
+    /// Whether one grid may do several launches.
+    launches: Vec<Launches>,
     /// Registers of a multiprocessor.
     registers: u32,
     /// Whether there are no other plans.
@@ -179,6 +184,8 @@ pub(super) fn asked(
             PinWord::Chunk => asked.numbers.extend(Number::of(pin, About::Chunk)),
             PinWord::AtOnce => asked.numbers.extend(Number::of(pin, About::AtOnce)),
             PinWord::Registers => asked.numbers.extend(Number::of(pin, About::Registers)),
+            PinWord::Joined => asked.launches.push(Launches { joined: true, span: pin.span }),
+            PinWord::Separate => asked.launches.push(Launches { joined: false, span: pin.span }),
             PinWord::Vec => match target {
                 PinTarget::Cpu => asked.some.extend(sized(pin, Place::Lanes)),
                 PinTarget::Cuda => asked.vecs.extend(numbers_of(pin)),

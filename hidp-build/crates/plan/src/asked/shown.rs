@@ -125,6 +125,7 @@ impl Asked {
         lines.extend(self.splits.iter().map(parts));
         lines.extend(self.orders.iter().map(around));
         lines.extend(self.numbers.iter().map(Number::text));
+        lines.extend(self.launches.iter().map(|own| own.text().to_owned()));
         lines.extend(self.stages.iter().map(|(array, _)| self.stage(*array, names).to_string()));
         lines.extend(self.global.iter().map(|(array, _)| format!("no stage {}", names.array(*array))));
         for (array, streamed, _) in &self.places {

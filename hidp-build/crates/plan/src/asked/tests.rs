@@ -206,6 +206,43 @@ fn loops_stand_in_the_order_that_is_asked_for() {
 }
 
 #[test]
+fn launches_of_loops_are_joined_as_asked_for() {
+    const STEPS: &str = "function f input int x[N]; output int c[8];
+        { c = 0; for (int k = 0; k < 9; k += 1) { map { i := [0:N); atomic c[x[i] & 7] += k; } } }";
+    // Of the nest in the loop: whether launches are joined, and whether blocks have copies.
+    let lines = |directives: &str| {
+        let plans = plans(&optimised(&with(STEPS, directives)));
+        let of_devices = plans.iter().filter(|plan| plan.is_for_device());
+        let lines = |plan: &Plan| {
+            let nest = plan.nests.last().map(ToString::to_string).unwrap_or_default();
+            (nest.contains("joined"), nest.contains("copies"))
+        };
+        of_devices.map(lines).collect::<Vec<_>>()
+    };
+    let all = |directives: &str, expected: (bool, bool)| {
+        let found = lines(directives);
+        assert!(!found.is_empty() && found.iter().all(|own| *own == expected), "{directives}: {found:?}");
+    };
+    assert!(lines("").contains(&(false, true)), "{:?}", lines(""));
+    all("#pragma hidp joined", (true, false));
+    all("#pragma hidp separate", (false, true));
+    let flat = |directives: &str| {
+        STEPS.replace("atomic c[x[i] & 7] += k", "x[i] += k").replace("input int x", "inout int x").replacen(
+            "map {",
+            &format!("\n{directives}\n map {{"),
+            1,
+        )
+    };
+    let joined = |directives: &str| {
+        let plans = plans(&optimised(&flat(directives)));
+        let of_devices = plans.iter().filter(|plan| plan.is_for_device());
+        of_devices.map(|plan| plan.nests.iter().any(|nest| nest.to_string().contains("joined"))).collect::<Vec<_>>()
+    };
+    assert!(joined("").iter().all(|joined| *joined));
+    assert!(joined("#pragma hidp separate").iter().all(|joined| !joined));
+}
+
+#[test]
 fn registers_of_a_launch_are_no_more_than_asked_for() {
     let model = DeviceModel::cuda();
     for registers in [24, 32, 40, 64, 100, 128, 200] {

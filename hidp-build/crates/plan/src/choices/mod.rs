@@ -180,9 +180,14 @@ pub(super) fn choose_on_device(program: &Program, func: &Func, nest: &Map, mappi
     mapping.joined = is_joined(program, func, nest, mapping);
 }
 
+/// Why the launches of a nest cannot be joined to others.
+pub(super) fn joined_misfit(program: &Program, func: &Func, nest: &Map, mapping: &Mapping) -> Option<Misfit> {
+    joined::suits(&Facts { program, func, nest, mapping }).err()
+}
+
 /// Whether the launches of a nest are joined to others where they can be.
 pub(super) fn is_joined(program: &Program, func: &Func, nest: &Map, mapping: &Mapping) -> bool {
-    joined::suits(&Facts { program, func, nest, mapping }).is_ok()
+    joined_misfit(program, func, nest, mapping).is_none()
 }
 
 /// Whether a nest on threads can do all that its lines choose.

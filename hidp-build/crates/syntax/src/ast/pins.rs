@@ -110,6 +110,10 @@ words! {
     AtOnce = "at_once",
     /// Registers of a lane at most.
     Registers = "registers",
+    /// Launches of a loop of the host that one grid may do.
+    Joined = "joined",
+    /// Launches that are grids of their own.
+    Separate = "separate",
     /// Iterations of an iterator that one group takes.
     Span = "span",
     /// Parts of a fold that groups of their own take.

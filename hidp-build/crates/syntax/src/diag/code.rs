@@ -264,7 +264,7 @@ codes! {
         "The words after `#pragma hidp` are `kernel`, `block`, `warp`, `subwarp`, `subwarp2`, `thread`, `ordered`, `unordered`, \
          `unchecked`, `nocontract`, `block(256)`, `unroll(4)`, `schedule(i + j)`, `allow(HD0821)`, and those that pin a mapping: `on`, \
          `tblock`, `thread`, `partition`, `tile`, `reg`, `lanes`, `vec`, `span`, `split`, `order`, `threads`, `chunk`, `at_once`, \
-         `registers`, `unroll(k: 4)`, `shared`, `global`, `stream`, `cached` and `only`.";
+         `registers`, `joined`, `separate`, `unroll(k: 4)`, `shared`, `global`, `stream`, `cached` and `only`.";
     BadDirective = "HD0602" Error "malformed directive"
         "A directive stands on its own line, as words after `#pragma hidp`. `block(n)` and `unroll(n)` take one number, \
          `schedule` sums of indices, `allow` codes, levels nothing, and those that pin a mapping what the message shows.\n\n\

@@ -99,6 +99,8 @@ impl Parser<'_> {
             | PinWord::Chunk
             | PinWord::AtOnce
             | PinWord::Registers
+            | PinWord::Joined
+            | PinWord::Separate
             | PinWord::Span
             | PinWord::Split
             | PinWord::Order
