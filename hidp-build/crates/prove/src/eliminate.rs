@@ -1,5 +1,7 @@
 //! Fourier–Motzkin elimination over the integers, with a budget.
 
+use std::cmp::Ordering;
+
 use hidp_syntax::ordered::OrdMap;
 
 use super::linear::Lin;
@@ -21,8 +23,42 @@ pub(crate) fn gcd(a: i128, b: i128) -> i128 {
     i128::try_from(a).unwrap_or(1)
 }
 
-/// `Σ factor × column`, one factor a column.
-type Row = Vec<i128>;
+/// `Σ factor × column`: the columns in ascending order, with their factors, none of which is 0. A row has few of the columns.
+#[derive(Clone, PartialEq, Eq)]
+struct Row(Vec<(usize, i128)>);
+
+impl Row {
+    fn factor(&self, column: usize) -> i128 {
+        self.0.iter().find(|(at, _)| *at == column).map_or(0, |(_, factor)| *factor)
+    }
+}
+
+impl PartialOrd for Row {
+    fn partial_cmp(&self, other: &Row) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// By the factor of the first column in which two rows differ.
+impl Ord for Row {
+    fn cmp(&self, other: &Row) -> Ordering {
+        for (one, other) in self.0.iter().zip(&other.0) {
+            let order = match one.0.cmp(&other.0) {
+                Ordering::Less => one.1.cmp(&0),
+                Ordering::Equal => one.1.cmp(&other.1),
+                Ordering::Greater => 0.cmp(&other.1),
+            };
+            if order.is_ne() {
+                return order;
+            }
+        }
+        match self.0.len().cmp(&other.0.len()) {
+            Ordering::Less => 0.cmp(&other.0[self.0.len()].1),
+            Ordering::Equal => Ordering::Equal,
+            Ordering::Greater => self.0[other.0.len()].1.cmp(&0),
+        }
+    }
+}
 
 /// The inequalities that were given of which a row is a sum, by number; those from the last one on count as one.
 type Origin = [u64; 3];
@@ -41,11 +77,9 @@ impl System {
     /// of too many given rows says nothing new.
     fn insert(&mut self, mut row: Row, mut constant: i128, origin: Origin) {
         let (mut divisor, mut largest, mut rounds) = (0, constant.unsigned_abs(), false);
-        for &factor in &row {
-            if factor != 0 {
-                largest = largest.max(factor.unsigned_abs());
-                divisor = if divisor == 1 { 1 } else { gcd(divisor, factor) };
-            }
+        for &(_, factor) in &row.0 {
+            largest = largest.max(factor.unsigned_abs());
+            divisor = if divisor == 1 { 1 } else { gcd(divisor, factor) };
         }
         if largest > LARGEST {
             return;
@@ -55,7 +89,7 @@ impl System {
             return;
         }
         if divisor > 1 {
-            row.iter_mut().for_each(|factor| *factor /= divisor);
+            row.0.iter_mut().for_each(|(_, factor)| *factor /= divisor);
             rounds = constant % divisor != 0;
             constant = constant.div_euclid(divisor);
         }
@@ -74,13 +108,9 @@ impl System {
     fn cheapest(&self, columns: usize) -> Vec<usize> {
         let mut counts = vec![(false, 0usize, 0usize); columns];
         for row in self.rows.keys() {
-            for (column, &factor) in row.iter().enumerate() {
+            for &(column, factor) in &row.0 {
                 let (inexact, up, down) = &mut counts[column];
-                match factor {
-                    0 => continue,
-                    1.. => *up += 1,
-                    _ => *down += 1,
-                }
+                *(if factor > 0 { up } else { down }) += 1;
                 *inexact |= factor.unsigned_abs() > 1;
             }
         }
@@ -101,19 +131,20 @@ impl System {
     fn eliminate(&mut self, column: usize) {
         let (mut lower, mut upper) = (Vec::new(), Vec::new());
         self.rows.retain(|row, (constant, origin)| {
-            match row[column] {
+            let factor = row.factor(column);
+            match factor {
                 0 => return true,
-                1.. => lower.push((row.clone(), *constant, *origin)),
-                _ => upper.push((row.clone(), *constant, *origin)),
+                1.. => lower.push((row.clone(), factor, *constant, *origin)),
+                _ => upper.push((row.clone(), factor, *constant, *origin)),
             }
             false
         });
         self.eliminated += u32::from(lower.len() + upper.len() > 0);
-        for (low, low_constant, low_origin) in &lower {
-            for (high, high_constant, high_origin) in &upper {
+        for (low, low_factor, low_constant, low_origin) in &lower {
+            for (high, high_factor, high_constant, high_origin) in &upper {
                 let origin: Origin = std::array::from_fn(|word| low_origin[word] | high_origin[word]);
-                let common = gcd(low[column], high[column]).max(1);
-                let factors = [-high[column] / common, low[column] / common];
+                let common = gcd(*low_factor, *high_factor).max(1);
+                let factors = [-high_factor / common, low_factor / common];
                 let constant = combined([*low_constant, *high_constant], factors);
                 if let (Some(row), Some(constant)) = (combined_rows([low, high], factors), constant) {
                     self.insert(row, constant, origin);
@@ -131,13 +162,26 @@ fn combined([a, b]: [i128; 2], [a_factor, b_factor]: [i128; 2]) -> Option<i128> 
 }
 
 fn combined_rows([a, b]: [&Row; 2], factors: [i128; 2]) -> Option<Row> {
-    let mut row = vec![0; a.len()];
-    for (column, sum) in row.iter_mut().enumerate() {
-        if a[column] != 0 || b[column] != 0 {
-            *sum = combined([a[column], b[column]], factors)?;
+    let mut row = Vec::with_capacity(a.0.len() + b.0.len());
+    let (mut a, mut b) = (a.0.as_slice(), b.0.as_slice());
+    loop {
+        let (column, both) = match (a.first(), b.first()) {
+            (None, None) => return Some(Row(row)),
+            (Some(&(column, factor)), None) => (column, [factor, 0]),
+            (None, Some(&(column, factor))) => (column, [0, factor]),
+            (Some(&(of_a, factor)), Some(&(of_b, other))) => match of_a.cmp(&of_b) {
+                Ordering::Less => (of_a, [factor, 0]),
+                Ordering::Equal => (of_a, [factor, other]),
+                Ordering::Greater => (of_b, [0, other]),
+            },
+        };
+        a = &a[usize::from(both[0] != 0)..];
+        b = &b[usize::from(both[1] != 0)..];
+        let sum = combined(both, factors)?;
+        if sum != 0 {
+            row.push((column, sum));
         }
     }
-    Some(row)
 }
 
 /// Whether elimination ends in a contradiction of `rows >= 0` where each column lies in its range.
@@ -151,18 +195,14 @@ pub(crate) fn has_contradiction(rows: &[&Lin], columns: &Columns) -> bool {
         system.insert(factors, constant, origin);
     };
     for row in rows {
-        let mut factors = vec![0; columns.count()];
-        for &(term, factor) in row.terms.iter() {
-            factors[columns.place(term)] = factor;
-        }
-        given(factors, row.constant);
+        // Columns are in the order of terms, as the terms of a sum are.
+        let factors = row.terms.iter().map(|&(term, factor)| (columns.place(term), factor)).collect();
+        given(Row(factors), row.constant);
     }
     for (column, range) in columns.ranges().enumerate() {
         let Some(range) = range else { continue };
         for (factor, constant) in [(1, range.lo.saturating_neg()), (-1, range.hi)] {
-            let mut factors = vec![0; columns.count()];
-            factors[column] = factor;
-            given(factors, constant);
+            given(Row(vec![(column, factor)]), constant);
         }
     }
     loop {
@@ -177,5 +217,35 @@ pub(crate) fn has_contradiction(rows: &[&Lin], columns: &Columns) -> bool {
             return false;
         }
         cheapest.into_iter().for_each(|column| system.eliminate(column));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(factors: [i128; 4]) -> Row {
+        Row(factors.into_iter().enumerate().filter(|(_, factor)| *factor != 0).collect())
+    }
+
+    /// All rows of four columns with factors of -1 to 1 beside one another.
+    fn pairs() -> impl Iterator<Item = [[i128; 4]; 2]> {
+        let factors = |number: u32| std::array::from_fn(|column| i128::from(number / 3u32.pow(column as u32) % 3) - 1);
+        (0..81 * 81).map(move |pair| [factors(pair / 81), factors(pair % 81)])
+    }
+
+    #[test]
+    fn rows_are_ordered_as_all_their_factors_are() {
+        for [a, b] in pairs() {
+            assert_eq!(row(a).cmp(&row(b)), a.cmp(&b), "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn sums_of_rows_hold_no_zeros() {
+        for [a, b] in pairs() {
+            let sum = combined_rows([&row(a), &row(b)], [2, 1]);
+            assert!(sum == Some(row(std::array::from_fn(|column| 2 * a[column] + b[column]))), "{a:?} {b:?}");
+        }
     }
 }
