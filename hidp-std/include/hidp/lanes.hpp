@@ -50,6 +50,18 @@ HIDP_INLINE Mask<B, G> wide_first(int64_t count) {
   });
 }
 
+// The mask of all lanes, known as such.
+template <int B, int G>
+struct AllLanes : Mask<B, G> {};
+template <int B, int G>
+HIDP_INLINE AllLanes<B, G> wide_every() {
+  return {wide_splat<B, G>(true)};
+}
+template <int B, int G, class M>
+HIDP_INLINE M operator&(const AllLanes<B, G> &, const M &mask) {
+  return mask;
+}
+
 // Lanes as another type holds them: by pieces of as many lanes as the smaller part has.
 template <class W, class From, int B, int G>
 HIDP_INLINE W wide_convert(const Wide<From, B, G> &a) {
@@ -102,9 +114,15 @@ HIDP_INLINE Wide<T, B, G> wide_select(const Mask<B, G> &mask, const Wide<T, B, G
   });
 }
 #else
+// A mask from numbers narrower than lanes, with the mask of these: what selects such numbers takes it. Compilers leave out the one that
+// nobody uses.
+template <class Number, int B, int G>
+struct Compared : Mask<B, G> {
+  Wide<Number, B, G> narrow;
+};
 // The mask of where a comparison holds.
 template <class Compare, class T, int B, int G>
-HIDP_INLINE Mask<B, G> wide_compare(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {
+HIDP_INLINE auto wide_compare(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {
   using W = Wide<T, B, G>;
   using Number = LaneInt<int(sizeof(typename W::Element)) * 8>;
   using Result = Wide<Number, B, G>;
@@ -113,7 +131,7 @@ HIDP_INLINE Mask<B, G> wide_compare(const Wide<T, B, G> &a, const Wide<T, B, G> 
   if constexpr (sizeof(Number) * 8 == B) {
     return wide_parts<Mask<B, G>>([&](int at) HIDP_INLINED { return result.part[at]; });
   } else {
-    return wide_convert<Mask<B, G>>(result);
+    return Compared<Number, B, G>{wide_convert<Mask<B, G>>(result), result};
   }
 }
 // A mask for vectors of T: integers as wide as its elements.
@@ -128,6 +146,14 @@ HIDP_INLINE Wide<T, B, G> wide_select(const Mask<B, G> &mask, const Wide<T, B, G
   const auto chosen = mask_for<T>(mask);
   // The sign is what blends look at: GCC would compare all bits with 0 before.
   return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return chosen.part[at] < 0 ? yes.part[at] : no.part[at]; });
+}
+template <class T, class Number, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_select(const Compared<Number, B, G> &mask, const Wide<T, B, G> &yes, const Wide<T, B, G> &no) {
+  if constexpr (sizeof(LaneElement<T, B>) == sizeof(Number)) {
+    return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return mask.narrow.part[at] < 0 ? yes.part[at] : no.part[at]; });
+  } else {
+    return wide_select<T, B, G>(static_cast<const Mask<B, G> &>(mask), yes, no);
+  }
 }
 #endif
 
@@ -145,7 +171,7 @@ HIDP_WIDE_OPERATOR(^)
 #undef HIDP_WIDE_OPERATOR
 #define HIDP_WIDE_COMPARISON(op, Compare)                                                            \
   template <class T, int B, int G>                                                                   \
-  HIDP_INLINE Mask<B, G> operator op(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {              \
+  HIDP_INLINE auto operator op(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {              \
     return wide_compare<Compare>(a, b);                                                             \
   }
 HIDP_WIDE_COMPARISON(<, LanesLess)

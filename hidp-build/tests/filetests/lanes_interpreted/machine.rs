@@ -326,6 +326,9 @@ impl<'u> Machine<'u> {
     fn group(&mut self, group: &'u Group) -> Run<Flow> {
         let (mut first, hi) = (self.long(&group.lo)?, self.long(&group.hi)?);
         while first < hi {
+            if group.is_whole && first + self.count as i64 > hi {
+                return Err(Stop::Wrong("a whole group has lanes without an iteration".to_owned()));
+            }
             let here = (0..self.count as i64).map(|lane| Value::Bool(first + lane < hi)).collect();
             self.slots.insert(group.first, Slot::Value(Value::I64(first)));
             self.slots.insert(group.here, Slot::Wide(here));

@@ -22,14 +22,18 @@ pub(super) fn lane_count(lanes: Lanes) -> String {
 
 impl Printer<'_> {
     pub(super) fn group_of_lanes(&mut self, group: &Group, out: &mut Text) {
-        let Group { lanes, first, here, lo, hi, body, again } = group;
+        let Group { lanes, first, here, lo, hi, is_whole, body, again } = group;
         let (first, here) = (self.scope.name(*first), self.scope.name(*here));
         let (lo, end) = (self.expr(lo), format!("{first}_end"));
         out.line(format!("const int64_t {end} = {};", self.expr(hi)));
         let step = lane_count(*lanes);
         out.open(format!("for (int64_t {first} = {lo}; {first} < {end}; {first} += {step}) {{"));
         let Lanes { bits, groups } = lanes;
-        out.line(format!("const auto {here} = hidp::wide_first<{bits}, {groups}>({end} - {first});"));
+        let mask = match is_whole {
+            true => format!("wide_every<{bits}, {groups}>()"),
+            false => format!("wide_first<{bits}, {groups}>({end} - {first})"),
+        };
+        out.line(format!("const auto {here} = hidp::{mask};"));
         match again.as_ref().filter(|again| self.scope.usage.is_left(again.label)) {
             Some(Again { label, body: once_more }) => {
                 out.open("{");
@@ -86,9 +90,15 @@ impl Printer<'_> {
                 let name = scope.name(*var);
                 match scope.var(*var).kind {
                     VarKind::Wide { elem, lanes } => {
-                        let constant = if init.is_some() && !scope.usage.is_changed(*var) { "const " } else { "" };
+                        let is_constant = init.is_some() && !scope.usage.is_changed(*var);
+                        // Masks may know more than their type says.
+                        let ty = match is_constant {
+                            true if elem == Scalar::Bool => "const auto".to_owned(),
+                            true => format!("const {}", ty(elem, lanes)),
+                            false => ty(elem, lanes),
+                        };
                         let init = init.as_ref().map_or(String::new(), |init| format!(" = {}", value(init)));
-                        out.line(format!("{attribute}{constant}{} {name}{init};", ty(elem, lanes)));
+                        out.line(format!("{attribute}{ty} {name}{init};"));
                     }
                     VarKind::WideTile { elem, len: Some(len), lanes } => {
                         out.line(format!("[[maybe_unused]] {} {name}[{}];", ty(elem, lanes), len.max(1)));

@@ -40,6 +40,8 @@ pub struct Group {
     pub lo: Expr,
     /// One past the last.
     pub hi: Expr,
+    /// Whether all lanes have an iteration: positions are a multiple of the lanes.
+    pub is_whole: bool,
     /// Body.
     pub body: Block,
     /// What a check that fails goes on with.

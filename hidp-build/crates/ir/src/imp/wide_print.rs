@@ -8,7 +8,12 @@ impl Printer<'_> {
     pub(super) fn group_head(&self, group: &Group) -> String {
         let Lanes { bits, groups } = group.lanes;
         let (first, here) = (self.name(group.first), self.name(group.here));
-        format!("lanes({bits} bits) x {groups} {first}, {here} in {}..{}", self.expr(&group.lo), self.expr(&group.hi))
+        let whole = if group.is_whole { "whole " } else { "" };
+        format!(
+            "{whole}lanes({bits} bits) x {groups} {first}, {here} in {}..{}",
+            self.expr(&group.lo),
+            self.expr(&group.hi)
+        )
     }
 
     pub(super) fn turn_head(&self, turn: &InTurn) -> String {

@@ -135,7 +135,7 @@ impl Lowerer<'_> {
         };
         let few = Lanes { bits, groups };
         let Some(flight) = self.mapping.number(Property::Flight) else {
-            return self.groups(iterations, few, low, high);
+            return self.groups(iterations, (few, false), low, high);
         };
         let many = Lanes { bits, groups: flight as u8 };
         let suits = self.mapping.number(Property::Registers).map(|least| {
@@ -148,16 +148,17 @@ impl Lowerer<'_> {
         let past = make::add(low.clone(), make::max(whole, make::long(0)));
         let Some(suits) = suits else {
             let past = self.body.fix("past", past);
-            self.groups(iterations, many, low, past.clone());
-            return self.groups(iterations, few, past, high);
+            self.groups(iterations, (many, true), low, past.clone());
+            return self.groups(iterations, (few, false), past, high);
         };
         let past = self.body.fix("past", make::select(suits.clone(), past, low.clone()));
         // The condition is a constant: compilers leave out what it excludes.
-        self.branch(suits, |this| this.groups(iterations, many, low, past.clone()), |_| {});
-        self.groups(iterations, few, past, high);
+        self.branch(suits, |this| this.groups(iterations, (many, true), low, past.clone()), |_| {});
+        self.groups(iterations, (few, false), past, high);
     }
 
-    fn groups(&mut self, iterations: &Iterations<'_>, lanes: Lanes, low: Expr, high: Expr) {
+    /// Groups of lanes, perhaps only whole ones.
+    fn groups(&mut self, iterations: &Iterations<'_>, (lanes, is_whole): (Lanes, bool), low: Expr, high: Expr) {
         let Iterations { map, in_lanes, range, accs, classes, packed, allocated } = iterations;
         let (map, in_lanes, range, accs, classes) = (*map, *in_lanes, *range, *accs, classes.clone());
         let shift = |position: Expr| make::add(range.lo.clone(), position);
@@ -200,7 +201,7 @@ impl Lowerer<'_> {
         self.checks = checks;
         let body = self.body.leave();
         let again = label.map(|label| Again { label, body: self.once_more((map, accs), range, lanes, first, &hi) });
-        self.body.push(Stmt::Group(Box::new(Group { lanes, first, here, lo, hi, body, again })));
+        self.body.push(Stmt::Group(Box::new(Group { lanes, first, here, lo, hi, is_whole, body, again })));
     }
 
     /// The iterations of a group, one after the other.

@@ -78,7 +78,7 @@ pub(super) fn with(stmts: Vec<Stmt>) -> Kernel {
 pub(super) fn group(lanes: Lanes, stmts: Vec<Stmt>) -> Stmt {
     let (lo, hi) = (long(2), long(3));
     let (first, here) = (VarId::new(FIRST), VarId::new(HERE));
-    Stmt::Group(Box::new(Group { lanes, first, here, lo, hi, body: Block { stmts }, again: None }))
+    Stmt::Group(Box::new(Group { lanes, first, here, lo, hi, is_whole: false, body: Block { stmts }, again: None }))
 }
 
 pub(super) fn outside(stmts: Vec<Stmt>) -> Vec<String> {
@@ -144,7 +144,16 @@ fn groups_stand_by_themselves() {
     let host = &mut entry.units[0].host;
     let (first, here) = (host.vars.push(Var { name: "w".to_owned(), kind: VarKind::Value(Ty::LONG) }), VarId::new(4));
     host.vars.push(Var { name: "w".to_owned(), kind: VarKind::Wide { elem: Scalar::Bool, lanes: LANES } });
-    let stray = Group { lanes: LANES, first, here, lo: int(0), hi: int(1), body: Block::default(), again: None };
+    let stray = Group {
+        lanes: LANES,
+        first,
+        here,
+        lo: int(0),
+        hi: int(1),
+        is_whole: false,
+        body: Block::default(),
+        again: None,
+    };
     host.body.stmts.push(Stmt::Group(Box::new(stray)));
     fails(rules(&entry), "in kernels of CPU units only");
 }
