@@ -45,6 +45,9 @@ pub(super) struct Asked<'a> {
     pub(super) launches: f64,
     /// Times of further launches besides their starts.
     pub(super) folding: f64,
+    /// The time above which nothing more is counted, and whether it was reached.
+    pub(super) limit: f64,
+    pub(super) is_over: bool,
 }
 
 /// What is around a map.
@@ -116,6 +119,8 @@ impl<'a> Asked<'a> {
             waits: 0.0,
             launches: 1.0,
             folding: 0.0,
+            limit: f64::INFINITY,
+            is_over: false,
         }
     }
 
@@ -274,6 +279,9 @@ impl<'a> Asked<'a> {
         self.accesses(at, around);
         let facts = self.facts;
         for inner in &facts.loops[at].inside {
+            if self.has_reached_limit() {
+                return;
+            }
             let iterations = self.loop_at(*inner).iterations;
             self.shared(*inner, around, iterations);
         }

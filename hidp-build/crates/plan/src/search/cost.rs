@@ -77,7 +77,32 @@ pub(super) fn predict(
     Some(time(&asked, model))
 }
 
-/// Times of all parts.
+/// The same, or nothing if it is longer than this: as soon as what has been counted takes that long.
+pub(super) fn predict_within(
+    facts: &Facts<'_>,
+    numbers: &Numbers,
+    mapping: &Mapping,
+    model: &DeviceModel,
+    limit: f64,
+) -> Option<Predicted> {
+    let mut asked = Asked { limit, ..Asked::new(facts, numbers, mapping, model) };
+    asked.launched(0)?;
+    (!asked.is_over).then(|| time(&asked, model))
+}
+
+/// Maps of a nest from which on it pays to look at times before all of them are counted.
+pub(super) const MANY_MAPS: usize = 5;
+
+impl Asked<'_> {
+    /// Whether what has been counted of many maps takes longer than is asked for.
+    pub(super) fn has_reached_limit(&mut self) -> bool {
+        let may_end = self.limit < f64::INFINITY && self.facts.loops.len() >= MANY_MAPS;
+        self.is_over |= may_end && time(self, self.model).total() > self.limit;
+        self.is_over
+    }
+}
+
+/// Times of all parts. Whatever is added to what is asked for, none of them and of their sum becomes less.
 fn time(asked: &Asked<'_>, model: &DeviceModel) -> Predicted {
     let machine = &model.machine;
     let processors = f64::from(machine.multiprocessors);

@@ -144,6 +144,20 @@ fn best(facts: &Facts<'_>, space: &Space, numbers: &Numbers, model: &DeviceModel
     best
 }
 
+/// The best row of a nest's space: the first of [`best`]. A row that is likely to be it is looked at first.
+fn fastest(facts: &Facts<'_>, space: &Space, numbers: &Numbers, model: &DeviceModel, likely: usize) -> Option<usize> {
+    let mut limit = f64::INFINITY;
+    let mut times: Vec<Option<Predicted>> = vec![None; space.rows.len()];
+    let first = (likely < space.rows.len()).then_some(likely);
+    for at in first.into_iter().chain((0..space.rows.len()).filter(|at| Some(*at) != first)) {
+        times[at] = cost::predict_within(facts, numbers, &space.rows[at].1, model, limit);
+        // Sums in another order may differ in their last digits.
+        let within = |time: &Predicted| time.total() * ALIKE * (1.0 + 1e-9);
+        limit = times[at].as_ref().map_or(limit, |time| limit.min(within(time)));
+    }
+    least(&times)
+}
+
 /// Times are alike that differ by less.
 const ALIKE: f64 = 1.01;
 

@@ -1,7 +1,7 @@
 //! The plans that the search makes: each nest has the mapping that is best for it at some sizes, where that promises more than every other plan.
 
 use super::facts::{Facts, Numbers, known_at};
-use super::{Domain, Space, best, cost, space_of};
+use super::{Domain, Space, cost, fastest, space_of};
 use crate::blame::span_of;
 use crate::dispatch::Rule;
 use crate::gains::{Point, chosen_at, fitted};
@@ -83,11 +83,15 @@ impl<'a> Entry<'a> {
     /// Rows of the spaces of all nests, each the best at some of the sizes; of nests that are not searched the first.
     fn candidates(&self, spaces: &[Option<Space>], is_asked: &dyn Fn(usize) -> bool) -> Vec<Vec<usize>> {
         let mut known: Vec<OrdMap<usize, Option<usize>>> = spaces.iter().map(|_| OrdMap::new()).collect();
+        // The best at other sizes.
+        let mut likely = vec![0; spaces.len()];
         let mut best_of = |nest: usize, number: usize| {
             let (Some(facts), Some(space)) = (&self.facts[nest], &spaces[nest]) else { return Some(0) };
             let numbers = &self.numbers[nest][number];
-            let best = || Some(best(facts, space, numbers, self.model).first()?.0);
-            *known[nest].entry(number).or_insert_with(best)
+            let best = || fastest(facts, space, numbers, self.model, likely[nest]);
+            let found = *known[nest].entry(number).or_insert_with(best);
+            likely[nest] = found.unwrap_or(likely[nest]);
+            found
         };
         let mut rows =
             |numbers: &[usize]| numbers.iter().enumerate().map(|(nest, number)| best_of(nest, *number)).collect();

@@ -495,3 +495,40 @@ fn six_dimensions_are_searched() {
         { map { i := [0:A); j := [0:B); _t = a[i] * b[j] + c[0] + d[0] + e[0] + g[0]; } reduce(\"+\", y[i], _t, j := [*]); }";
     assert!(!chosen(text, &[1 << 16; 6]).is_empty());
 }
+
+#[test]
+fn predictions_that_end_early_change_nothing() {
+    // Maps of unlike ranges stay apart.
+    let sum = |(low, name): (usize, &str)| {
+        let term = "_t = A[k][i] * B[i][k] * x[k];";
+        format!("map {{ k := [{low}:K); {term} }} reduce(\"+\", {name}, _t, k := [*]); o += {name};")
+    };
+    let sums: String = ["a", "b", "c", "d", "e", "g"].into_iter().enumerate().map(sum).collect();
+    let declared = "float a = 0.0f, b = 0.0f, c = 0.0f, d = 0.0f, e = 0.0f, g = 0.0f, o = 0.0f;";
+    let many = format!(
+        "function f input float A[K][N], B[N][K], x[K]; output float y[N];
+        {{ map {{ i := [0:N); {declared} {sums} y[i] = o; }} }}"
+    );
+    let ended = with(&many, Domain::PLANNED, |search, _| {
+        assert!(search.facts.loops.len() > cost::MANY_MAPS, "{}", search.facts.loops.len());
+        let numbers = search.facts.at(&[4096; 2], &search.model.machine);
+        let of = |(_, mapping): &(Row, Mapping)| {
+            let limited = cost::predict_within(&search.facts, &numbers, mapping, search.model, 1.0);
+            (limited.is_none(), cost::predict(&search.facts, &numbers, mapping, search.model).is_some())
+        };
+        search.space.rows.iter().map(of).collect::<Vec<_>>()
+    });
+    assert!(ended.contains(&(true, true)), "{ended:?}");
+    for text in [&many, SUMS, DEEP] {
+        with(text, Domain::PLANNED, |search, _| {
+            for sizes in points(search.dims, 2) {
+                let numbers = search.facts.at(&sizes, &search.model.machine);
+                let expected = search.best(&numbers).first().map(|(at, _)| *at);
+                for likely in [0, search.space.rows.len() / 2, usize::MAX] {
+                    let found = fastest(&search.facts, &search.space, &numbers, search.model, likely);
+                    assert_eq!(found, expected, "{sizes:?}, beginning with {likely}");
+                }
+            }
+        });
+    }
+}
