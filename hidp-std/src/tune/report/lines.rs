@@ -81,18 +81,30 @@ impl Lines<'_> {
 
     fn times(&self) -> std::ops::Range<f64> {
         let all = self.points.iter().flat_map(|point| self.shown.iter().filter_map(|v| self.place(point, *v)));
-        around(all.map(|(_, time)| time), 0.05)
+        around(all.map(|(_, time)| time), 0.15)
     }
 
-    /// Bounds of rules: on the degree of parallelism, or on what is inside, which is the rest of the work.
-    fn switches(&self) -> Vec<f64> {
+    /// Bounds of rules: on the degree of parallelism, or on what is inside, which is the rest of the work. Where the work is one, only those
+    /// between points of which the choice differs.
+    pub(super) fn switches(&self) -> Vec<f64> {
         let tests = self.outcome.choices.iter().flat_map(|(tests, _)| tests);
         let place = |measure: usize, bound: i64| match (measure, self.work) {
             (0, _) => Some(log2(bound)),
             (1, Some(work)) => Some(log2(work) - log2(bound)),
             _ => None,
         };
-        tests.filter_map(|test| place(test.measure, test.bound)).collect()
+        let bounds = tests.filter_map(|test| place(test.measure, test.bound));
+        bounds.filter(|at| self.work.is_none() || self.changes_at(*at)).collect()
+    }
+
+    /// Whether the choice differs between the points on both sides.
+    fn changes_at(&self, at: f64) -> bool {
+        let right = self.points.partition_point(|point| log2(point.values[0]) < at);
+        let chosen = |position: usize| self.points.get(position).map(|point| self.outcome.tuned(point));
+        match (right.checked_sub(1).and_then(chosen), chosen(right)) {
+            (Some(left), Some(right)) => left != right,
+            (None, _) | (_, None) => false,
+        }
     }
 }
 

@@ -222,6 +222,21 @@ mod tests {
     }
 
     #[test]
+    fn charts_show_where_their_own_choice_switches() {
+        let outcome = outcome(&plane());
+        let switches = |work: i64| {
+            let of_work = outcome.points.iter().filter(|point| point.values[0] * point.values[1] == work);
+            let points: Vec<_> = of_work.collect();
+            let choices: Vec<usize> = points.iter().map(|point| outcome.tuned(point)).collect();
+            let changes = choices.windows(2).filter(|pair| pair[0] != pair[1]).count();
+            (changes, Lines { outcome: &outcome, work: Some(work), points, shown: &[0, 1, 2] }.switches().len())
+        };
+        assert_eq!(switches(64), (0, 0));
+        let (changes, shown) = switches(1 << 16);
+        assert!(changes > 0 && shown >= changes, "{changes} {shown}");
+    }
+
+    #[test]
     fn points_of_one_row_make_no_map() {
         let line: Vec<_> = (0..8).map(|e| (1i64 << e, 64)).collect();
         let outcome = outcome(&line);
