@@ -140,7 +140,7 @@ namespace entry_k_7atomics_atomics {
         const int64_t stride_9 = (hidp::div<int64_t>(B_5 + 63L, 64L) * 64L) + 64L;
         const int64_t workers_11 = host.workers();
         const int64_t elements_12 = stride_9 * workers_11;
-        if (bool((work_8 >= (elements_12 * 4L)) & (B_5 <= 65536L))) {
+        if (bool((work_8 >= (elements_12 * 4L)) & (B_5 <= 1048576L))) {
           const int64_t count_13 = stride_9 * workers_11;
           int32_t *const count_copies_10 = host.alloc<int32_t>(count_13, true, 2);
           if (HIDP_UNLIKELY(count_copies_10 == nullptr)) return host.finish();
