@@ -134,7 +134,6 @@ fn divisions(body: &Block) -> Option<usize> {
             | ExprKind::IsAligned(..)
             | ExprKind::Broadcast(..)
             | ExprKind::Any(_)
-            | ExprKind::Extreme { .. }
             | ExprKind::LaneCount(_)
             | ExprKind::VectorRegisters => {}
         });

@@ -84,7 +84,6 @@ impl Walk<'_> {
             | ExprKind::GroupCount(_)
             | ExprKind::IsAligned(..)
             | ExprKind::Any(_)
-            | ExprKind::Extreme { .. }
             | ExprKind::LaneCount(_)
             | ExprKind::VectorRegisters => {
                 let values: Vec<Value> = visit::operands(expr).into_iter().map(|operand| self.eval(operand)).collect();

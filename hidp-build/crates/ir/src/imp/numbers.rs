@@ -141,7 +141,6 @@ impl Numbers {
             | ExprKind::GroupCount(_)
             | ExprKind::IsAligned(..)
             | ExprKind::Any(_)
-            | ExprKind::Extreme { .. }
             | ExprKind::LaneCount(_)
             | ExprKind::VectorRegisters => {}
         }
