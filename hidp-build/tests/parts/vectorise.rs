@@ -213,3 +213,54 @@ fn lanes_do_not_call_a_maths_function_one_by_one() {
     let called: Vec<_> = functions.keys().filter(|name| name.contains("wide_map") && name.contains("clEd")).collect();
     assert!(called.is_empty(), "{called:?}");
 }
+
+/// The lines that load a mask from memory as wider than it was stored there, and use what lies behind it. GCC 12 does it where it knows that a
+/// comparison leaves the rest of its register empty.
+fn wide_loads<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let mut narrow: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let Some((mnemonic, (from, to))) =
+            line.split_once('\t').and_then(|(mnemonic, rest)| Some((mnemonic, rest.rsplit_once(", ")?)))
+        else {
+            continue;
+        };
+        let bits = match mnemonic {
+            "kmovb" => 8,
+            "kmovw" => 16,
+            _ => 64,
+        };
+        if to.ends_with("(%rsp)") || to.ends_with("(%rbp)") {
+            narrow.insert(to, bits);
+        } else if mnemonic == "movq" && narrow.get(from).is_some_and(|stored| *stored < 64) {
+            let stored = narrow[from];
+            let is_read = |line: &&&str| line.contains(&format!(" {to}")) || line.contains(&format!("\t{to}"));
+            let next = lines[at + 1..].iter().take(4).find(is_read);
+            let shift = |line: &str| {
+                let count = line.strip_prefix("salq\t$").and_then(|rest| rest.split_once(','));
+                count.and_then(|(count, _)| count.parse::<u32>().ok())
+            };
+            let is_combined = |line: &str| line.starts_with("orq") || line.starts_with("addq");
+            if next.is_some_and(|line| shift(line).is_some_and(|by| by + stored < 64) || is_combined(line)) {
+                found.push(*line);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn masks_in_memory_are_read_as_wide_as_they_are() {
+    if !is_gcc() {
+        println!("skipped: masks in memory: not GCC for x86-64");
+        return;
+    }
+    let cpp = generated(include_str!("../cases/run/wide_bytes.hdp"));
+    let assembly = assembly(&cpp, "masks", "v4", &[]);
+    let functions = functions(&assembly);
+    let wrong: Vec<_> = functions.values().flat_map(|lines| wide_loads(lines)).collect();
+    assert!(functions.keys().any(|name| name.contains("map0")) && wrong.is_empty(), "{wrong:?}");
+    let known = ["kmovb\t%k0, 64(%rsp)", "movq\t64(%rsp), %rax", "salq\t$8, %rax"];
+    assert_eq!(wide_loads(&known), [known[1]]);
+    assert!(wide_loads(&[known[0], known[1], "salq\t$56, %rax"]).is_empty());
+}

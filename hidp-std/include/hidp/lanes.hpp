@@ -98,10 +98,14 @@ HIDP_INLINE Mask<B, G> wide_compare(const Wide<T, B, G> &a, const Wide<T, B, G> 
   if constexpr (W::kPerPart == M::kPerPart) {
     return wide_parts<M>([&](int at) HIDP_INLINED { return typename M::Part(part_compare<Compare>(a.part[at], b.part[at])); });
   } else {
+    // GCC 12 takes a mask that it has spilled for as wide as what it becomes, and loads what lies behind it: it must not know where it is from.
+    using Bits = LaneBits<kLaneBytes * 8 / W::kPerPart>;
     M result{};
 #pragma GCC unroll 64
-    for (int at = 0; at < W::kParts; ++at)
-      result.part[at * W::kPerPart / M::kPerPart] |= part_compare<Compare>(a.part[at], b.part[at]) << at * W::kPerPart % M::kPerPart;
+    for (int at = 0; at < W::kParts; ++at) {
+      const uint64_t bits = kept(Bits(part_compare<Compare>(a.part[at], b.part[at])));
+      result.part[at * W::kPerPart / M::kPerPart] |= bits << at * W::kPerPart % M::kPerPart;
+    }
     return result;
   }
 }
