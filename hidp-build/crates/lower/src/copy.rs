@@ -1,7 +1,7 @@
 //! Copies of loops.
 
 use hidp_ir::imp::visit::{
-    child_blocks_mut, each_stmt, expr_name_mut, introduced, names_mut, operands_mut, stmt_exprs_mut,
+    child_blocks_mut, each_stmt, expr_names_mut, introduced, names_mut, operands_mut, stmt_exprs_mut,
 };
 use hidp_ir::imp::{Block, Expr, Loop, Var, VarId};
 use hidp_syntax::index::Arena;
@@ -43,9 +43,7 @@ impl Copied<'_> {
     }
 
     fn expr(&self, expr: &mut Expr) {
-        if let Some(var) = expr_name_mut(expr) {
-            self.rename(var);
-        }
+        expr_names_mut(expr).into_iter().for_each(|var| self.rename(var));
         operands_mut(expr).into_iter().for_each(|operand| self.expr(operand));
     }
 }

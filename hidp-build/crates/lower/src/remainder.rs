@@ -134,6 +134,7 @@ fn divisions(body: &Block) -> Option<usize> {
             | ExprKind::IsAligned(..)
             | ExprKind::Broadcast(..)
             | ExprKind::Any(_)
+            | ExprKind::Extreme { .. }
             | ExprKind::LaneCount(_)
             | ExprKind::VectorRegisters => {}
         });

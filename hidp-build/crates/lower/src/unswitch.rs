@@ -112,6 +112,7 @@ pub(super) fn stays(cond: &Expr, node: &Loop) -> bool {
             | ExprKind::IsAligned(..)
             | ExprKind::Broadcast(..)
             | ExprKind::Any(_)
+            | ExprKind::Extreme { .. }
             | ExprKind::LaneCount(_)
             | ExprKind::VectorRegisters => false,
         };

@@ -46,6 +46,7 @@ impl Usage {
     fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Var(var) | ExprKind::IsAligned(var, _) | ExprKind::Any(var) => self.read[var.index()] = true,
+            ExprKind::Extreme { of, mask, .. } => [of, mask].into_iter().for_each(|var| self.read[var.index()] = true),
             ExprKind::Load(element) => self.read[element.base.index()] = true,
             _ => {}
         }
@@ -120,6 +121,9 @@ impl Collector<'_> {
             self.ty(expr.ty);
             if let ExprKind::Call(callee, _) = expr.kind {
                 self.scalar_fn(callee);
+            }
+            if let ExprKind::Extreme { .. } = expr.kind {
+                self.needs.headers.insert("lane_sums.hpp".to_owned());
             }
         });
         each_stmt(&function.body, &mut |stmt| match stmt {

@@ -75,6 +75,15 @@ pub enum ExprKind {
     Broadcast(Level, Box<Expr>),
     /// Whether a mask has any lane, `bool`.
     Any(VarId),
+    /// The least or the greatest of a wide `long` value in the lanes of a mask, `long`; the least `long` of none.
+    Extreme {
+        /// The value.
+        of: VarId,
+        /// The lanes.
+        mask: VarId,
+        /// Whether it is the greatest.
+        most: bool,
+    },
     /// How many lanes a group has, `long`.
     LaneCount(Lanes),
     /// How many vector registers the instruction set has, `long`.

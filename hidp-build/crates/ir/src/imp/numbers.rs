@@ -141,6 +141,7 @@ impl Numbers {
             | ExprKind::GroupCount(_)
             | ExprKind::IsAligned(..)
             | ExprKind::Any(_)
+            | ExprKind::Extreme { .. }
             | ExprKind::LaneCount(_)
             | ExprKind::VectorRegisters => {}
         }

@@ -138,6 +138,7 @@ macro_rules! operands_in {
             | ExprKind::GroupCount(_)
             | ExprKind::IsAligned(..)
             | ExprKind::Any(_)
+            | ExprKind::Extreme { .. }
             | ExprKind::LaneCount(_)
             | ExprKind::VectorRegisters => Vec::new(),
             ExprKind::Load(Element { index, .. }) => vec![index],
@@ -357,11 +358,12 @@ pub fn names_mut(stmt: &mut Stmt) -> Vec<&mut VarId> {
     }
 }
 
-/// The variable that an expression itself names, to be renamed.
-pub fn expr_name_mut(expr: &mut Expr) -> Option<&mut VarId> {
+/// The variables that an expression itself names, to be renamed.
+pub fn expr_names_mut(expr: &mut Expr) -> Vec<&mut VarId> {
     match &mut expr.kind {
-        ExprKind::Var(var) | ExprKind::IsAligned(var, _) | ExprKind::Any(var) => Some(var),
-        ExprKind::Load(element) => Some(&mut element.base),
+        ExprKind::Var(var) | ExprKind::IsAligned(var, _) | ExprKind::Any(var) => vec![var],
+        ExprKind::Extreme { of, mask, .. } => vec![of, mask],
+        ExprKind::Load(element) => vec![&mut element.base],
         ExprKind::Int(_)
         | ExprKind::Float(_)
         | ExprKind::Bool(_)
@@ -381,6 +383,6 @@ pub fn expr_name_mut(expr: &mut Expr) -> Option<&mut VarId> {
         | ExprKind::GroupCount(_)
         | ExprKind::LaneCount(_)
         | ExprKind::VectorRegisters
-        | ExprKind::Broadcast(..) => None,
+        | ExprKind::Broadcast(..) => Vec::new(),
     }
 }

@@ -5,7 +5,7 @@ use std::mem;
 use super::super::borders::loads;
 use super::super::{copy, make};
 use hidp_ir::imp::visit::{
-    child_blocks, child_blocks_mut, each_subexpr, expr_name_mut, introduced, names_mut, operands_mut, stmt_exprs,
+    child_blocks, child_blocks_mut, each_subexpr, expr_names_mut, introduced, names_mut, operands_mut, stmt_exprs,
     stmt_exprs_mut,
 };
 use hidp_ir::imp::{Block, Expr, ExprKind, Loop, LoopKind, Stmt, Var, VarId, VarKind};
@@ -114,6 +114,7 @@ fn reads_any(expr: &Expr, vars: &OrdSet<VarId>) -> bool {
     each_subexpr(expr, &mut |sub| {
         found |= match &sub.kind {
             ExprKind::Var(var) | ExprKind::IsAligned(var, _) | ExprKind::Any(var) => vars.contains(var),
+            ExprKind::Extreme { of, mask, .. } => vars.contains(of) || vars.contains(mask),
             ExprKind::Load(element) => vars.contains(&element.base),
             ExprKind::Int(_)
             | ExprKind::Float(_)
@@ -226,7 +227,7 @@ impl Beside<'_> {
             *expr = make::long(at as i64);
             return;
         }
-        if let Some(var) = expr_name_mut(expr) {
+        for var in expr_names_mut(expr) {
             *var = self.copies[at].get(var).copied().unwrap_or(*var);
         }
         operands_mut(expr).into_iter().for_each(|operand| self.rename(operand, at));

@@ -5,7 +5,7 @@ use std::{mem, ptr};
 use super::super::defect::IN_LANES;
 use super::super::{Lowerer, make};
 use super::any;
-use hidp_ir::imp::{ExprKind, SetLanes, Stmt, VarId, Wide, WideKind};
+use hidp_ir::imp::{self, ExprKind, SetLanes, Stmt, VarId, Wide, WideKind};
 use hidp_ir::par::effects;
 use hidp_ir::par::{self, Block, Loop};
 use hidp_plan::wide::live::{self, Jumps, Live};
@@ -155,6 +155,18 @@ impl Lowerer<'_> {
         self.body.enter();
         let jumping = effects::may_jump(&node.body);
         self.with_lanes_here(live, joins.clone(), |this| this.masked_test(node, live, jumping));
+        if let Some(ends) = self.ends_of(node) {
+            let around = Around { is_loop: true, masks: Some(Masks { live, turn: None }) };
+            self.with_lanes_here(live, joins, |this| {
+                this.up_to_least(ends, (live, around), &mut |this, is_step| match is_step {
+                    false => this.wide_block(&node.body, &inside.next, inside),
+                    true => this.wide_block(&node.step, head, jumps),
+                });
+            });
+            let body = self.body.leave();
+            self.body.push(Stmt::Forever { body, step: imp::Block::default() });
+            return;
+        }
         let turn = continues(&node.body).then(|| {
             let all = self.mask(live);
             self.wide_slot("turn", all)
@@ -243,7 +255,7 @@ impl Lowerer<'_> {
         });
     }
 
-    fn inside(&mut self, around: Around, build: impl FnOnce(&mut Self)) {
+    pub(super) fn inside(&mut self, around: Around, build: impl FnOnce(&mut Self)) {
         if let Some(wide) = &mut self.wide {
             wide.around.push(around);
         }

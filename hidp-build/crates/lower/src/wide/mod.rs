@@ -14,6 +14,7 @@
 //! | file | what it lowers |
 //! |---|---|
 //! | `control` | branches, loops, scopes, jumps |
+//! | `ends` | loops up to an end of each lane |
 //! | `counters` | scalars beside variables that count turns |
 //! | `folds` | what whole iterations fold |
 //! | `maps` | maps inside, their folds and prefixes |
@@ -29,6 +30,7 @@
 mod access;
 mod control;
 mod counters;
+mod ends;
 mod folds;
 mod jam;
 mod maps;

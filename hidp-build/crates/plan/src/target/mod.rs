@@ -89,6 +89,8 @@ pub struct Model {
     pub primitives: Primitives,
     /// Minimum number of neighbours for tiles of lanes rather than rows.
     pub fewest_lanes: u32,
+    /// Lanes that are so many times narrower than ends of their loops compare these again when the next lane ends.
+    pub narrow_lanes: u32,
     /// Rows that load what they need in full lines, each by itself, sooner than from a copy made for all.
     pub few_rows: u32,
     /// Tiles one below the other from which on a copy of what their lanes load is worth it.
@@ -314,6 +316,7 @@ impl Model {
             near_copies: int("work", "near_copies")?,
             primitives: Primitives::of(&reading)?,
             fewest_lanes: int("work", "fewest_lanes")?,
+            narrow_lanes: int("work", "narrow_lanes")?,
             few_rows: int("work", "few_rows")?,
             copied_tiles: int("work", "copied_tiles")?,
             heavy_block: int("work", "heavy_block")?,

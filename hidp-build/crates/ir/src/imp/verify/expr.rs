@@ -117,6 +117,11 @@ impl Checker<'_> {
                 self.mask(*mask, None);
                 self.result(node, Ty::BOOL);
             }
+            ExprKind::Extreme { of, mask, .. } => {
+                self.mask(*mask, None);
+                self.wide_long(*of);
+                self.result(node, Ty::LONG);
+            }
             ExprKind::LaneCount(lanes) => {
                 self.of_processors();
                 self.lanes_exist(*lanes);

@@ -189,6 +189,13 @@ impl Checker<'_> {
         self.require(fits, "a mask is of type `bool` and has the lanes of its group");
     }
 
+    /// A wide variable of whole numbers.
+    pub(super) fn wide_long(&mut self, var: VarId) {
+        self.use_var(var);
+        let is_long = matches!(self.kind(var), VarKind::Wide { elem: Scalar::I64, .. });
+        self.require(is_long, "an extreme is that of a wide `long` value");
+    }
+
     /// A wide value of a given type.
     fn wide_of(&mut self, wide: &Wide, elem: Scalar, lanes: Lanes) {
         self.wide(wide, lanes);

@@ -62,6 +62,10 @@ impl Walk<'_, '_> {
                 let known = state.right_of(*mask).contains(&ALL);
                 self.checker.require(known, NAMED);
             }
+            ExprKind::Extreme { of, mask, .. } => {
+                let lanes = self.named(*mask, state);
+                self.read_by(lanes, &state.right_of(*of));
+            }
             ExprKind::Load(element) => {
                 self.somebody(state);
                 self.read_by(state.here(), &right);
