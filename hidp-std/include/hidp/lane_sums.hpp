@@ -1,4 +1,4 @@
-// Whole iterations in vector lanes: sums over lanes, and their extremes.
+// Whole iterations in vector lanes: sums over lanes, and the least of them.
 #pragma once
 
 #include <hidp/abi.hpp>
@@ -20,30 +20,21 @@ HIDP_INLINE T wide_sum(const Mask<B, G> &mask, const Wide<T, B, G> &value) {
   return sum;
 }
 
-// The least value in the lanes of a mask, and the greatest; the least number there is of none.
-template <bool Most, int B, int G>
-HIDP_INLINE int64_t wide_extreme(const Mask<B, G> &mask, const Wide<int64_t, B, G> &value) {
+// The least value in the lanes of a mask; the least number there is of none.
+template <int B, int G>
+HIDP_INLINE int64_t wide_least(const Mask<B, G> &mask, const Wide<int64_t, B, G> &value) {
   using W = Wide<int64_t, B, G>;
-  constexpr int64_t kNone = Most ? INT64_MIN : INT64_MAX;
-  const W here = wide_select(mask, value, wide_splat<B, G, int64_t>(kNone));
+  const W here = wide_select(mask, value, wide_splat<B, G, int64_t>(INT64_MAX));
   typename W::Vector found = here.part[0];
 #pragma GCC unroll 64
   for (int at = 1; at < W::kParts; ++at) {
     const typename W::Vector other = here.part[at];
-    found = (Most ? found < other : other < found) ? other : found;
+    found = other < found ? other : found;
   }
-  int64_t extreme = found[0];
+  int64_t least = found[0];
 #pragma GCC unroll 64
-  for (int lane = 1; lane < W::kPerPart; ++lane) extreme = Most ? max<int64_t>(extreme, found[lane]) : min<int64_t>(extreme, found[lane]);
-  return Most || wide_any(mask) ? extreme : INT64_MIN;
-}
-template <int B, int G>
-HIDP_INLINE int64_t wide_least(const Mask<B, G> &mask, const Wide<int64_t, B, G> &value) {
-  return wide_extreme<false>(mask, value);
-}
-template <int B, int G>
-HIDP_INLINE int64_t wide_greatest(const Mask<B, G> &mask, const Wide<int64_t, B, G> &value) {
-  return wide_extreme<true>(mask, value);
+  for (int lane = 1; lane < W::kPerPart; ++lane) least = min<int64_t>(least, found[lane]);
+  return wide_any(mask) ? least : INT64_MIN;
 }
 
 HIDP_NAMESPACE_END

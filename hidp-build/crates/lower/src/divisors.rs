@@ -135,7 +135,7 @@ impl Seen {
                 ExprKind::Near(..) | ExprKind::Call(..) | ExprKind::Field(..) | ExprKind::Struct(..) => false,
                 ExprKind::WorkerIndex | ExprKind::WorkerCount | ExprKind::GroupCount(_) => false,
                 ExprKind::IsAligned(..) | ExprKind::Broadcast(..) | ExprKind::Any(_) => false,
-                ExprKind::Extreme { .. } => false,
+                ExprKind::Least { .. } => false,
                 ExprKind::LaneCount(_) | ExprKind::VectorRegisters => false,
             };
         });

@@ -112,7 +112,7 @@ pub(super) fn stays(cond: &Expr, node: &Loop) -> bool {
             | ExprKind::IsAligned(..)
             | ExprKind::Broadcast(..)
             | ExprKind::Any(_)
-            | ExprKind::Extreme { .. }
+            | ExprKind::Least { .. }
             | ExprKind::LaneCount(_)
             | ExprKind::VectorRegisters => false,
         };

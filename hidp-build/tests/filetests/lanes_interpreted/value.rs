@@ -69,12 +69,10 @@ impl Machine<'_> {
             ExprKind::WorkerIndex => Value::I64(0),
             ExprKind::WorkerCount => Value::I64(1),
             ExprKind::Any(mask) => Value::Bool(self.lanes_of(*mask)?.iter().any(truth)),
-            ExprKind::Extreme { of, mask, most } => {
+            ExprKind::Least { of, mask } => {
                 let (values, mask) = (self.lanes_of(*of)?, self.lanes_of(*mask)?);
                 let inside = values.iter().zip(mask.iter()).filter(|(_, inside)| truth(inside));
-                let values = inside.map(|(value, _)| integer(value));
-                let found = if *most { values.max() } else { values.min() };
-                Value::I64(found.unwrap_or(i64::MIN))
+                Value::I64(inside.map(|(value, _)| integer(value)).min().unwrap_or(i64::MIN))
             }
             ExprKind::LaneCount(_) => Value::I64(self.count as i64),
             // As many as any rule asks for, so that groups of all sizes are run.

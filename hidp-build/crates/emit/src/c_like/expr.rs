@@ -51,10 +51,7 @@ pub fn expr(scope: &Scope<'_>, dialect: &dyn Dialect, node: &Expr) -> Piece {
         ExprKind::WorkerCount => Piece::atom(dialect.worker_count()),
         ExprKind::GroupCount(grid) => Piece::atom(dialect.group_count(*grid)),
         ExprKind::Any(mask) => value::call("hidp::wide_any", [scope.name(*mask)]),
-        ExprKind::Extreme { of, mask, most } => {
-            let function = if *most { "hidp::wide_greatest" } else { "hidp::wide_least" };
-            value::call(function, [scope.name(*mask), scope.name(*of)])
-        }
+        ExprKind::Least { of, mask } => value::call("hidp::wide_least", [scope.name(*mask), scope.name(*of)]),
         ExprKind::LaneCount(lanes) => Piece::atom(super::wide::lane_count(*lanes)),
         ExprKind::VectorRegisters => Piece::atom("hidp::kVectorRegisters"),
         ExprKind::IsAligned(var, bytes) => value::call(format!("hidp::is_aligned<{bytes}>"), [scope.name(*var)]),

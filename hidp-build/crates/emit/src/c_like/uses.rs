@@ -46,7 +46,7 @@ impl Usage {
     fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Var(var) | ExprKind::IsAligned(var, _) | ExprKind::Any(var) => self.read[var.index()] = true,
-            ExprKind::Extreme { of, mask, .. } => [of, mask].into_iter().for_each(|var| self.read[var.index()] = true),
+            ExprKind::Least { of, mask } => [of, mask].into_iter().for_each(|var| self.read[var.index()] = true),
             ExprKind::Load(element) => self.read[element.base.index()] = true,
             _ => {}
         }
@@ -122,7 +122,7 @@ impl Collector<'_> {
             if let ExprKind::Call(callee, _) = expr.kind {
                 self.scalar_fn(callee);
             }
-            if let ExprKind::Extreme { .. } = expr.kind {
+            if let ExprKind::Least { .. } = expr.kind {
                 self.needs.headers.insert("lane_sums.hpp".to_owned());
             }
         });

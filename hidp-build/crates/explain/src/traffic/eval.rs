@@ -84,7 +84,7 @@ impl Walk<'_> {
             | ExprKind::GroupCount(_)
             | ExprKind::IsAligned(..)
             | ExprKind::Any(_)
-            | ExprKind::Extreme { .. }
+            | ExprKind::Least { .. }
             | ExprKind::LaneCount(_)
             | ExprKind::VectorRegisters => {
                 let values: Vec<Value> = visit::operands(expr).into_iter().map(|operand| self.eval(operand)).collect();

@@ -75,14 +75,12 @@ pub enum ExprKind {
     Broadcast(Level, Box<Expr>),
     /// Whether a mask has any lane, `bool`.
     Any(VarId),
-    /// The least or the greatest of a wide `long` value in the lanes of a mask, `long`; the least `long` of none.
-    Extreme {
+    /// The least of a wide `long` value in the lanes of a mask, `long`; the least `long` of none.
+    Least {
         /// The value.
         of: VarId,
         /// The lanes.
         mask: VarId,
-        /// Whether it is the greatest.
-        most: bool,
     },
     /// How many lanes a group has, `long`.
     LaneCount(Lanes),

@@ -141,7 +141,7 @@ impl Numbers {
             | ExprKind::GroupCount(_)
             | ExprKind::IsAligned(..)
             | ExprKind::Any(_)
-            | ExprKind::Extreme { .. }
+            | ExprKind::Least { .. }
             | ExprKind::LaneCount(_)
             | ExprKind::VectorRegisters => {}
         }

@@ -310,7 +310,7 @@ impl Printer<'_> {
             | ExprKind::GroupCount(_)
             | ExprKind::IsAligned(..)
             | ExprKind::Any(_)
-            | ExprKind::Extreme { .. }
+            | ExprKind::Least { .. }
             | ExprKind::LaneCount(_)
             | ExprKind::VectorRegisters
             | ExprKind::Broadcast(..) => text,
@@ -341,9 +341,7 @@ impl Printer<'_> {
             ExprKind::WorkerCount => "worker_count".to_owned(),
             ExprKind::GroupCount(Grid { level, block, .. }) => format!("group_count({}, {block})", level.name()),
             ExprKind::Any(mask) => format!("any({})", self.name(*mask)),
-            ExprKind::Extreme { of, mask, most } => {
-                format!("{}({} in {})", if *most { "greatest" } else { "least" }, self.name(*of), self.name(*mask))
-            }
+            ExprKind::Least { of, mask } => format!("least({} in {})", self.name(*of), self.name(*mask)),
             ExprKind::LaneCount(lanes) => format!("lane_count({} bits x {})", lanes.bits, lanes.groups),
             ExprKind::VectorRegisters => "vector_registers".to_owned(),
             ExprKind::IsAligned(var, bytes) => format!("is_aligned({}, {bytes})", self.name(*var)),

@@ -138,7 +138,7 @@ macro_rules! operands_in {
             | ExprKind::GroupCount(_)
             | ExprKind::IsAligned(..)
             | ExprKind::Any(_)
-            | ExprKind::Extreme { .. }
+            | ExprKind::Least { .. }
             | ExprKind::LaneCount(_)
             | ExprKind::VectorRegisters => Vec::new(),
             ExprKind::Load(Element { index, .. }) => vec![index],
@@ -362,7 +362,7 @@ pub fn names_mut(stmt: &mut Stmt) -> Vec<&mut VarId> {
 pub fn expr_names_mut(expr: &mut Expr) -> Vec<&mut VarId> {
     match &mut expr.kind {
         ExprKind::Var(var) | ExprKind::IsAligned(var, _) | ExprKind::Any(var) => vec![var],
-        ExprKind::Extreme { of, mask, .. } => vec![of, mask],
+        ExprKind::Least { of, mask } => vec![of, mask],
         ExprKind::Load(element) => vec![&mut element.base],
         ExprKind::Int(_)
         | ExprKind::Float(_)

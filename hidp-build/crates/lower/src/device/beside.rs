@@ -114,7 +114,7 @@ fn reads_any(expr: &Expr, vars: &OrdSet<VarId>) -> bool {
     each_subexpr(expr, &mut |sub| {
         found |= match &sub.kind {
             ExprKind::Var(var) | ExprKind::IsAligned(var, _) | ExprKind::Any(var) => vars.contains(var),
-            ExprKind::Extreme { of, mask, .. } => vars.contains(of) || vars.contains(mask),
+            ExprKind::Least { of, mask } => vars.contains(of) || vars.contains(mask),
             ExprKind::Load(element) => vars.contains(&element.base),
             ExprKind::Int(_)
             | ExprKind::Float(_)

@@ -43,7 +43,7 @@ impl Lowerer<'_> {
             end = self.wide_of(WideKind::Cast(Box::new(end)), Scalar::I64);
         }
         let of = self.wide_slot("end", end);
-        let least = Expr { kind: ExprKind::Extreme { of, mask: live, most: false }, ty: Ty::LONG };
+        let least = Expr { kind: ExprKind::Least { of, mask: live }, ty: Ty::LONG };
         let least = self.body.fix("least", least);
         self.body.enter();
         let count = make::cast(self.expr(ends.count), Scalar::I64);

@@ -117,7 +117,7 @@ impl Checker<'_> {
                 self.mask(*mask, None);
                 self.result(node, Ty::BOOL);
             }
-            ExprKind::Extreme { of, mask, .. } => {
+            ExprKind::Least { of, mask } => {
                 self.mask(*mask, None);
                 self.wide_long(*of);
                 self.result(node, Ty::LONG);

@@ -193,7 +193,7 @@ impl Checker<'_> {
     pub(super) fn wide_long(&mut self, var: VarId) {
         self.use_var(var);
         let is_long = matches!(self.kind(var), VarKind::Wide { elem: Scalar::I64, .. });
-        self.require(is_long, "an extreme is that of a wide `long` value");
+        self.require(is_long, "the least is that of a wide `long` value");
     }
 
     /// A wide value of a given type.

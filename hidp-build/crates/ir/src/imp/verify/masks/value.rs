@@ -62,7 +62,7 @@ impl Walk<'_, '_> {
                 let known = state.right_of(*mask).contains(&ALL);
                 self.checker.require(known, NAMED);
             }
-            ExprKind::Extreme { of, mask, .. } => {
+            ExprKind::Least { of, mask } => {
                 let lanes = self.named(*mask, state);
                 self.read_by(lanes, &state.right_of(*of));
             }
