@@ -9,7 +9,7 @@ use hidp_ir::par::{BinOp, ExprKind, Map, visit};
 use hidp_plan::notation::FoldOption;
 use hidp_plan::{self as plan, Packed, PackedStore};
 use hidp_syntax::source::Span;
-use hidp_syntax::ty::Ty;
+use hidp_syntax::ty::{Scalar, Ty};
 
 /// A block of iterations.
 struct Part {
@@ -50,7 +50,8 @@ impl<'a> Lowerer<'a> {
             let Some(range) = range.last().cloned() else { return this.defect(ITERATORS) };
             let partial = this.capture(partial);
             this.runs_loop(begin, end, (block, &total), &mut |this, run, from, to| {
-                let before = this.body.fix("before", make::load(make::element(partial, run), Ty::LONG));
+                let before = make::load(make::element(partial, run), Ty::Scalar(packed.sum));
+                let before = this.body.fix("before", make::cast(before, Scalar::I64));
                 let part = Part { range: range.clone(), from, to, before, tile };
                 this.pack_part(packed, map, &part);
             });
@@ -61,7 +62,7 @@ impl<'a> Lowerer<'a> {
     pub(super) fn leave_rest(&mut self, packed: &Packed<'_>, sum: VarId) {
         self.rest = Some(packed.rest().map_or(Rest::Nothing, Rest::Of));
         for total in &packed.totals {
-            self.assign(*total, make::var(sum, Ty::LONG));
+            self.assign(*total, make::var(sum, Ty::Scalar(packed.sum)));
         }
     }
 
@@ -166,6 +167,7 @@ impl<'a> Lowerer<'a> {
             };
             inside.push(make::binary(BinOp::Le, past.clone(), array.extents[0].clone()));
         }
+        inside.extend(as_counted(packed.sum, first, &past));
         let nothing = make::binary(BinOp::Eq, count.clone(), make::long(0));
         let all = inside.into_iter().reduce(|all, inside| make::binary(BinOp::And, all, inside))?;
         Some(make::binary(BinOp::Or, nothing, all))
@@ -204,7 +206,9 @@ impl<'a> Lowerer<'a> {
                 let Binding::Array(array) = this.binding(place.array) else {
                     return this.defect("what is indexed is an array");
                 };
-                let index = this.body.fix("index", make::var(at, Ty::LONG));
+                // Where it counts in 32 bits, the place wraps.
+                let index = make::cast(make::cast(make::var(at, Ty::LONG), packed.sum), Scalar::I64);
+                let index = this.body.fix("index", index);
                 let value = this.expr(value);
                 this.require_index(index.clone(), array.extents[0].clone(), 0, place.span);
                 let target = make::element(array.base, index);
@@ -215,6 +219,15 @@ impl<'a> Lowerer<'a> {
             this.body.push(make::when(counts, taken.stmts));
         });
     }
+}
+
+/// That places from `first` to `past` are what a sum of this type gives.
+fn as_counted(sum: Scalar, first: &Expr, past: &Expr) -> Vec<Expr> {
+    if sum == Scalar::I64 {
+        return Vec::new();
+    }
+    let not_negative = make::binary(BinOp::Ge, first.clone(), make::long(0));
+    vec![not_negative, make::binary(BinOp::Le, past.clone(), make::long(i32::MAX.into()))]
 }
 
 /// Whether the condition computes all of its operands. The compiler takes branches for others, and no lanes. (Values have no such operands.)

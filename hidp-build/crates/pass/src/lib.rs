@@ -21,6 +21,7 @@ mod instantiate;
 mod join;
 mod neighbours;
 mod overwritten;
+mod positions;
 pub mod recurrences;
 mod simplify;
 mod split;
@@ -63,6 +64,7 @@ pub const PIPELINE: &[Pass] = &[
     simplify::PASS,
     bounds::PASS,
     ahead::PASS,
+    positions::PASS,
     split::PASS,
     join::PASS,
     bounds::PASS,

@@ -22,6 +22,8 @@ use hidp_syntax::ty::{Scalar, Ty};
 pub struct Packed<'m> {
     /// When an iteration counts, as the prefix sum's map says it.
     pub condition: &'m Expr,
+    /// In which integers it counts.
+    pub sum: Scalar,
     /// The next nest.
     pub next: &'m Map,
     /// The statement of it that stores where an iteration counts.
@@ -71,8 +73,10 @@ pub fn packed<'f>(program: &Program, func: &'f Func, nest: &Map) -> Option<Packe
     let exclusive = first.folds[0].kind == FoldKind::Exscan;
     let stores: Option<Vec<PackedStore<'f>>> =
         then.stmts.iter().map(|stmt| store(func, next, (places, exclusive), stmt)).collect();
-    let totals: Option<Vec<VarId>> = next.folds.iter().map(|fold| total(next, condition, own.var, fold)).collect();
-    let found = Packed { condition, next, at, stores: stores?, totals: totals.unwrap_or_default() };
+    let totals: Option<Vec<VarId>> =
+        next.folds.iter().map(|fold| total(next, condition, &first.folds[0], (own.var, fold))).collect();
+    let sum = added(&first.folds[0])?;
+    let found = Packed { condition, sum, next, at, stores: stores?, totals: totals.unwrap_or_default() };
     (is_all(program, func, places, &found) && are_apart(program, func, &found)).then_some(found)
 }
 
@@ -101,16 +105,19 @@ fn sum_of_condition<'f>(program: &Program, func: &Func, map: &'f Map) -> Option<
     let cond = select_of_one(value)?;
     let Target::Element(place) = &fold.target else { return None };
     let array = &func.vars[place.array];
-    let sums = fold.kind != FoldKind::Reduce && is_added(fold) && *var == fold.value;
+    let sums = fold.kind != FoldKind::Reduce && added(fold).is_some() && *var == fold.value;
     let own = matches!(&place.index[..], [index] if index.kind == ExprKind::Read(iter.var)) && place.unproved == 0;
     let fits = sums && own && array.kind == VarKind::Local && iter.step.as_int() == Some(1);
     let sure = !expr_may_fault(program, cond) && can_be_in_blocks(program, func, map);
     (fits && sure).then_some((cond, place.array))
 }
 
-/// Whether a fold of 1 and 0 counts, without wrapping.
-fn is_added(fold: &Fold) -> bool {
-    fold.op.func == FoldFn::Add && fold.op.ty == Ty::Scalar(Scalar::I64)
+/// In which integers a fold of 1 and 0 counts: those of 32 bits wrap where they no longer are places.
+fn added(fold: &Fold) -> Option<Scalar> {
+    match fold.op.ty {
+        Ty::Scalar(sum @ (Scalar::I32 | Scalar::I64)) if fold.op.func == FoldFn::Add => Some(sum),
+        Ty::Scalar(_) | Ty::Struct(_) => None,
+    }
 }
 
 /// When a value is 1, if it is 0 otherwise.
@@ -132,7 +139,7 @@ fn in_next(map: &Map, condition: &Expr, iter: VarId) -> Expr {
 }
 
 /// What a fold makes, if that is how many iterations count.
-fn total(map: &Map, condition: &Expr, iter: VarId, fold: &Fold) -> Option<VarId> {
+fn total(map: &Map, condition: &Expr, prefix: &Fold, (iter, fold): (VarId, &Fold)) -> Option<VarId> {
     let Target::Scalar(var) = &fold.target else { return None };
     let mut mentions = 0;
     visit::walk_vars(&map.body, |var, _| mentions += usize::from(var == fold.value));
@@ -142,7 +149,7 @@ fn total(map: &Map, condition: &Expr, iter: VarId, fold: &Fold) -> Option<VarId>
         *var == fold.value && select_of_one(value).is_some_and(|cond| same::expr(cond, &wanted))
     });
     // Its declaration and that assignment.
-    (is_added(fold) && counts && mentions == 2).then_some(*var)
+    (added(fold) == added(prefix) && counts && mentions == 2).then_some(*var)
 }
 
 /// The only statement of a map that its iterations take on this condition, and what it does then.
@@ -175,12 +182,21 @@ fn taken<'f>(map: &'f Map, condition: &Expr, iter: VarId) -> Option<(usize, &'f 
 fn store<'f>(func: &Func, next: &Map, (places, exclusive): (VarId, bool), stmt: &'f Stmt) -> Option<PackedStore<'f>> {
     let StmtKind::Store { place, value } = &stmt.kind else { return None };
     let ([index], [], Ty::Scalar(_)) = (&place.index[..], &place.path[..], value.ty) else { return None };
+    let index = widened(index);
     let before = if exclusive { index } else { one_less(index)? };
     let ExprKind::Load(prefix) = &before.kind else { return None };
     let iter = next.iters[0].var;
     let own = prefix.array == places && prefix.index.len() == 1 && prefix.index[0].kind == ExprKind::Read(iter);
     let inside = inside(next);
     (own && is_always_there(func, next, &inside, value)).then_some(PackedStore { place, value })
+}
+
+/// What an index is made of.
+fn widened(index: &Expr) -> &Expr {
+    match &index.kind {
+        ExprKind::Convert { operand, mode: ConvertMode::Cast } if operand.ty == Ty::Scalar(Scalar::I32) => operand,
+        _ => index,
+    }
 }
 
 /// What an expression is one less than.
@@ -298,5 +314,33 @@ mod tests {
             "a use behind both"
         );
         assert_eq!(stores("x[i] > 0 ? 2l : 0l", "map { i := [0:N); if (x[i] > 0) y[place[i]] = x[i]; }"), 0);
+    }
+
+    #[test]
+    fn positions_of_stored_flags_are_prefixes_of_conditions() {
+        let of = |int: &str, set: &str, between: &str, test: &str, kept: &str| {
+            let text = format!(
+                "function f input float x[N]; inout float y[N], z[N]; output long count; {{ {int} flag[N], at[N];
+                  map {{ i := [0:N); flag[i] = {set}; }} exscan(\"+\", flag, at, N); {between}
+                  map {{ i := [0:N); if ({test}) {{ {kept} }} }} if (N > 0) count = at[N-1] + flag[N-1]; }}"
+            );
+            let program = optimised(&text);
+            let func = &program.funcs[program.entries[0]];
+            packed(&program, func, crate::nests(func)[0]).map_or(0, |packed| packed.stores.len())
+        };
+        let set = "x[i] > 0 ? 1 : 0";
+        let kept = "y[at[i]] = x[i];";
+        for int in ["int", "long"] {
+            for test in ["flag[i] == 1", "flag[i] != 0", "flag[i] > 0"] {
+                assert_eq!(of(int, set, "", test, kept), 1, "{int} {test}");
+            }
+        }
+        assert_eq!(of("long", set, "count = N;", "flag[i] == 1", kept), 1, "a statement that can wait");
+        assert_eq!(of("long", set, "y[0] = 1;", "flag[i] == 1", kept), 0, "a statement that is in the way");
+        assert_eq!(of("long", set, "count = at[0];", "flag[i] == 1", kept), 0, "another use of the places");
+        assert_eq!(of("long", set, "", "flag[i] == 0", kept), 0, "what is left out");
+        assert_eq!(of("long", "y[i] > 0 ? 1 : 0", "", "flag[i] == 1", kept), 0, "what is stored sets the flags");
+        assert_eq!(of("long", "x[i] > 0 ? 2 : 0", "", "flag[i] == 2", kept), 0, "twice as much");
+        assert_eq!(of("long", set, "", "flag[i] == 1", "y[at[i]] = x[i]; z[i] = flag[i];"), 0, "another use of flags");
     }
 }
