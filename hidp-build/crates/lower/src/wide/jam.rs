@@ -24,7 +24,7 @@ impl Lowerer<'_> {
         let [iter] = &map.iters[..] else { return None };
         let size = self.mapping.levels.get(&iter.var).map(|level| level.tile).filter(|size| *size > 1)?;
         let classes = &self.wide.as_ref()?.classes;
-        Some((plan::wide::jam(self.func, map, classes)?, size))
+        Some((plan::wide::jam(self.func, map, classes).ok()?, size))
     }
 
     /// Runs `size` iterations at once as long as there are as many; gives the position of the first that is left.

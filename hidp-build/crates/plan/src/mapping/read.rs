@@ -5,7 +5,7 @@ use crate::choices::{self, Facts};
 use crate::inside;
 use crate::notation::{self, Index, Memory, Nest, Place, Property, Size, StageOption, Step};
 use crate::short::with_rows;
-use crate::wide::{Classes, GROUPS, in_lanes, jams};
+use crate::wide::{Classes, GROUPS, NOTHING_SHARED, in_lanes, tried};
 use crate::{
     Blocks, WideShape, copied_by_blocks, copied_targets, gives_to_team, inner_maps, lane_shape, streamed_outputs,
     wide_shape,
@@ -260,12 +260,12 @@ impl Lines {
         let Recipe::Wide(_) = mapping.recipe else { return Ok(()) };
         let own = |var: &VarId| map.iters.iter().any(|iter| iter.var == *var);
         let map = &*in_lanes(func, map);
-        let jams = jams(func, map, &Classes::of(map), u32::MAX);
+        let tried = tried(func, map, &Classes::of(map), u32::MAX);
         let tiles = mapping.levels.iter().filter(|(var, level)| level.tile > 1 && !own(var));
         for (var, _) in tiles {
-            if !jams.iter().any(|(jammed, _)| jammed == var) {
-                let name = &func.vars[*var].name;
-                return Err(Misfit(format!("iterations of `{name}` share no loop that loads vectors for all of them")));
+            let known = tried.iter().find(|(tried, _)| tried == var);
+            if let Err(why) = known.map_or(Err(NOTHING_SHARED), |(_, rows)| *rows) {
+                return Err(Misfit(format!("iterations of `{}` {why}", func.vars[*var].name)));
             }
         }
         Ok(())

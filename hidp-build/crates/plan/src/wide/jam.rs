@@ -7,7 +7,7 @@ use super::Classes;
 use crate::inner_maps;
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::visit::{self, Role};
-use hidp_ir::par::{Access, Block, ExprKind, Func, Loop, Map, Stmt, StmtKind, VarId};
+use hidp_ir::par::{Access, Block, Expr, ExprKind, Func, Loop, Map, Stmt, StmtKind, VarId};
 use hidp_syntax::ordered::OrdSet;
 
 /// Variables that loops change, as many as there are registers for in several iterations.
@@ -25,53 +25,108 @@ pub struct Jam {
 }
 
 impl Jam {
+    /// How many iterations run at once, if registers hold the sums of `rows`.
+    fn rows(&self, rows: u32) -> Result<u32, Apart> {
+        require(self.shares && self.changed > 0, NOTHING_SHARED)?;
+        let at_once = rows / self.changed as u32;
+        require(at_once > 1, MANY)?;
+        Ok(at_once)
+    }
+
     /// Whether statements are the same in all iterations but for values that are their own: such are lowered once.
     pub fn is_shared(&self, stmt: &Stmt) -> bool {
-        match &stmt.kind {
-            StmtKind::Declare { var, .. } | StmtKind::Assign { var, .. } => !self.own.contains(var),
-            StmtKind::AssignField { .. }
-            | StmtKind::Store { .. }
-            | StmtKind::Atomic { .. }
-            | StmtKind::If { .. }
-            | StmtKind::Loop(_)
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Return(_)
-            | StmtKind::Scope(_)
-            | StmtKind::Leave
-            | StmtKind::Map(_)
-            | StmtKind::Prim(_)
-            | StmtKind::Swap(..)
-            | StmtKind::Call { .. }
-            | StmtKind::Require { .. } => false,
+        match Part::of(stmt) {
+            Part::Declare(var) | Part::Assign(var, _) => !self.own.contains(&var),
+            Part::Store | Part::Check | Part::If { .. } | Part::Loop(_) | Part::Never(_) => false,
         }
     }
 }
 
-/// The maps inside that gain by it, each with its iterator and how many iterations it runs at once, if registers hold the sums of `rows`.
-pub fn jams(func: &Func, map: &Map, classes: &Classes, rows: u32) -> Vec<(VarId, u32)> {
-    let mut found = Vec::new();
-    for inner in inner_maps(&map.body) {
-        match (jam(func, inner, classes), &inner.iters[..]) {
-            (Some(jam), [iter]) if jam.shares && jam.changed > 0 => found.push((iter.var, rows / jam.changed as u32)),
-            (Some(_) | None, _) => found.extend(jams(func, inner, classes, rows)),
+/// Why iterations run one after the other, as what they do.
+pub type Apart = &'static str;
+
+/// A statement of iterations that run together.
+enum Part<'a> {
+    Declare(VarId),
+    Assign(VarId, &'a Expr),
+    Store,
+    Check,
+    If {
+        cond: &'a Expr,
+        then: &'a Block,
+        otherwise: &'a Block,
+    },
+    Loop(&'a Loop),
+    /// No such iteration has one.
+    Never(Apart),
+}
+
+impl Part<'_> {
+    fn of(stmt: &Stmt) -> Part<'_> {
+        match &stmt.kind {
+            StmtKind::Declare { var, .. } => Part::Declare(*var),
+            StmtKind::Assign { var, value } => Part::Assign(*var, value),
+            StmtKind::Store { .. } => Part::Store,
+            StmtKind::Require { .. } => Part::Check,
+            StmtKind::If { cond, then, otherwise } => Part::If { cond, then, otherwise },
+            StmtKind::Loop(node) => Part::Loop(node),
+            StmtKind::AssignField { .. } => Part::Never("assign fields of structs"),
+            StmtKind::Atomic { .. } => Part::Never("update elements that others update, too"),
+            StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) | StmtKind::Leave | StmtKind::Scope(_) => {
+                Part::Never("leave loops or blocks early")
+            }
+            StmtKind::Map(_) => Part::Never("have maps inside"),
+            StmtKind::Prim(_) | StmtKind::Call { .. } => Part::Never("call a primitive or a function with arrays"),
+            StmtKind::Swap(..) => Part::Never("exchange arrays"),
         }
     }
-    found.retain(|(_, rows)| *rows > 1);
+}
+
+const ITERATORS: Apart = "have several iterators";
+const FOLDED: Apart = "are folded";
+const STEPS: Apart = "advance by more than one";
+const RAGGED: Apart = "differ in number from lane to lane";
+const NUMBERS: Apart = "declare arrays or structs";
+const PARTED: Apart = "come to a loop in some lanes only";
+const COMMON: Apart = "assign what all of them have in common";
+const OTHERS: Apart = "access elements that others may write";
+const UNLIKE: Apart = "have loops of unlike length";
+const LOOPS: Apart = "have loops inside of loops or branches without others";
+const MEMORY: Apart = "have loops that do more than to assign numbers";
+const MANY: Apart = "change more numbers in a loop than registers hold";
+pub(crate) const NOTHING_SHARED: Apart = "share no loop that loads vectors for all of them";
+
+/// The maps inside that gain by it, each with its iterator and how many iterations it runs at once, if registers hold the sums of `rows`.
+pub fn jams(func: &Func, map: &Map, classes: &Classes, rows: u32) -> Vec<(VarId, u32)> {
+    let tried = tried(func, map, classes, rows).into_iter();
+    tried.filter_map(|(var, rows)| Some((var, rows.ok()?))).collect()
+}
+
+/// The same of all maps inside, with why others do not.
+pub(crate) fn tried(func: &Func, map: &Map, classes: &Classes, rows: u32) -> Vec<(VarId, Result<u32, Apart>)> {
+    let mut found = Vec::new();
+    for inner in inner_maps(&map.body) {
+        let at_once = jam(func, inner, classes).and_then(|jam| jam.rows(rows));
+        found.extend(inner.iters.iter().map(|iter| (iter.var, at_once)));
+        if at_once.is_err() {
+            found.extend(tried(func, inner, classes, rows));
+        }
+    }
     found
 }
 
 /// Whether iterations of a map inside can run together, with what each needs for itself.
-pub fn jam(func: &Func, map: &Map, classes: &Classes) -> Option<Jam> {
-    let [iter] = &map.iters[..] else { return None };
-    if !map.folds.is_empty() || iter.step.as_int() != Some(1) || classes.is_ragged(map) {
-        return None;
-    }
+pub fn jam(func: &Func, map: &Map, classes: &Classes) -> Result<Jam, Apart> {
+    let [iter] = &map.iters[..] else { return Err(ITERATORS) };
     let declared: OrdSet<VarId> = visit::declared(&map.body).into_iter().collect();
     let is_number = |var: &VarId| !func.vars[*var].is_array() && func.vars[*var].ty.scalar().is_some();
-    if !declared.iter().all(is_number) {
-        return None;
-    }
+    let conditions = [
+        (map.folds.is_empty(), FOLDED),
+        (iter.step.as_int() == Some(1), STEPS),
+        (!classes.is_ragged(map), RAGGED),
+        (declared.iter().all(is_number), NUMBERS),
+    ];
+    conditions.into_iter().try_for_each(|(holds, why)| require(holds, why))?;
     let mut look = Look { classes, declared, jam: Jam { own: OrdSet::from([iter.var]), ..Jam::default() } };
     // Each iteration reads its own elements of what it writes.
     let mut written = OrdSet::new();
@@ -87,9 +142,13 @@ pub fn jam(func: &Func, map: &Map, classes: &Classes) -> Option<Jam> {
             break;
         }
     }
-    let together = look.block(&map.body);
+    look.block(&map.body)?;
     look.jam.own.retain(|var| !written.contains(var));
-    together.then_some(look.jam)
+    Ok(look.jam)
+}
+
+fn require(holds: bool, why: Apart) -> Result<(), Apart> {
+    if holds { Ok(()) } else { Err(why) }
 }
 
 struct Look<'a> {
@@ -100,142 +159,98 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn is_own(&self, expr: &hidp_ir::par::Expr) -> bool {
+    fn is_own(&self, expr: &Expr) -> bool {
         !Effects::of_expr(expr).is_disjoint(&self.jam.own)
     }
 
     /// Finds variables that are assigned something of one iteration, or where one iteration alone comes.
     fn owned(&mut self, block: &Block, parted: bool) {
         for stmt in &block.stmts {
-            match &stmt.kind {
-                StmtKind::Assign { var, value } if parted || self.is_own(value) => _ = self.jam.own.insert(*var),
-                StmtKind::If { cond, then, otherwise } => {
+            match Part::of(stmt) {
+                Part::Assign(var, value) if parted || self.is_own(value) => _ = self.jam.own.insert(var),
+                Part::If { cond, then, otherwise } => {
                     let parted = parted || self.is_own(cond) || !has_loop(stmt);
                     self.owned(then, parted);
                     self.owned(otherwise, parted);
                 }
-                StmtKind::Loop(node) => {
+                Part::Loop(node) => {
                     self.owned(&node.body, parted);
                     self.owned(&node.step, parted);
                 }
-                StmtKind::Assign { .. }
-                | StmtKind::Declare { .. }
-                | StmtKind::AssignField { .. }
-                | StmtKind::Store { .. }
-                | StmtKind::Atomic { .. }
-                | StmtKind::Break
-                | StmtKind::Continue
-                | StmtKind::Return(_)
-                | StmtKind::Scope(_)
-                | StmtKind::Leave
-                | StmtKind::Map(_)
-                | StmtKind::Prim(_)
-                | StmtKind::Swap(..)
-                | StmtKind::Call { .. }
-                | StmtKind::Require { .. } => {}
+                Part::Assign(..) | Part::Declare(_) | Part::Store | Part::Check | Part::Never(_) => {}
             }
         }
     }
 
-    /// Whether all iterations come to the same loops, and each of these runs equally often.
-    fn block(&mut self, block: &Block) -> bool {
-        block.stmts.iter().all(|stmt| match &stmt.kind {
-            StmtKind::If { cond, then, otherwise } if has_loop(stmt) => {
-                !self.classes.varies(cond) && !self.is_own(cond) && self.block(then) && self.block(otherwise)
+    /// All iterations come to the same loops, and each of these runs equally often.
+    fn block(&mut self, block: &Block) -> Result<(), Apart> {
+        block.stmts.iter().try_for_each(|stmt| match Part::of(stmt) {
+            Part::If { cond, then, otherwise } if has_loop(stmt) => {
+                require(!self.classes.varies(cond) && !self.is_own(cond), PARTED)?;
+                self.block(then)?;
+                self.block(otherwise)
             }
-            StmtKind::Loop(node) => self.sequential(node),
-            StmtKind::Declare { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::Store { .. }
-            | StmtKind::If { .. }
-            | StmtKind::Require { .. } => self.by_itself(stmt),
-            StmtKind::AssignField { .. }
-            | StmtKind::Atomic { .. }
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Return(_)
-            | StmtKind::Scope(_)
-            | StmtKind::Leave
-            | StmtKind::Map(_)
-            | StmtKind::Prim(_)
-            | StmtKind::Swap(..)
-            | StmtKind::Call { .. } => false,
+            Part::Loop(node) => self.sequential(node),
+            Part::Declare(_) | Part::Assign(..) | Part::Store | Part::Check | Part::If { .. } => self.by_itself(stmt),
+            Part::Never(why) => Err(why),
         })
     }
 
     /// A statement that each iteration has for itself, without loops or jumps, and elements that are nobody else's.
-    fn by_itself(&self, stmt: &Stmt) -> bool {
+    fn by_itself(&self, stmt: &Stmt) -> Result<(), Apart> {
         let one = Block { stmts: vec![stmt.clone()] };
-        let mut plain = true;
+        let mut plain = Ok(());
         visit::walk_stmts(&one, |stmt| {
-            plain &= match &stmt.kind {
-                StmtKind::Assign { var, .. } => self.declared.contains(var),
-                StmtKind::Declare { .. } | StmtKind::Store { .. } | StmtKind::If { .. } | StmtKind::Require { .. } => {
-                    true
-                }
-                StmtKind::AssignField { .. }
-                | StmtKind::Atomic { .. }
-                | StmtKind::Loop(_)
-                | StmtKind::Break
-                | StmtKind::Continue
-                | StmtKind::Return(_)
-                | StmtKind::Scope(_)
-                | StmtKind::Leave
-                | StmtKind::Map(_)
-                | StmtKind::Prim(_)
-                | StmtKind::Swap(..)
-                | StmtKind::Call { .. } => false,
-            };
+            plain = plain.and(match Part::of(stmt) {
+                Part::Assign(var, _) => require(self.declared.contains(&var), COMMON),
+                Part::Declare(_) | Part::Store | Part::Check | Part::If { .. } => Ok(()),
+                Part::Loop(_) => Err(LOOPS),
+                Part::Never(why) => Err(why),
+            });
         });
-        visit::walk_places(&one, |place, _| plain &= place.access == Access::Exclusive);
+        visit::walk_places(&one, |place, _| plain = plain.and(require(place.access == Access::Exclusive, OTHERS)));
         plain
     }
 
-    /// A loop of numbers: what it changes for each iteration stays in registers.
-    fn sequential(&mut self, node: &Loop) -> bool {
-        let numbers = |block: &Block, shared: bool| {
-            block.stmts.iter().all(|stmt| match &stmt.kind {
-                StmtKind::Declare { .. } => self.by_itself(stmt),
-                StmtKind::Assign { var, .. } => self.by_itself(stmt) && !(shared && self.jam.own.contains(var)),
-                StmtKind::AssignField { .. }
-                | StmtKind::Store { .. }
-                | StmtKind::Atomic { .. }
-                | StmtKind::If { .. }
-                | StmtKind::Loop(_)
-                | StmtKind::Break
-                | StmtKind::Continue
-                | StmtKind::Return(_)
-                | StmtKind::Scope(_)
-                | StmtKind::Leave
-                | StmtKind::Map(_)
-                | StmtKind::Prim(_)
-                | StmtKind::Swap(..)
-                | StmtKind::Call { .. }
-                | StmtKind::Require { .. } => false,
-            })
-        };
-        let even = !self.classes.is_masked_loop(node) && !self.is_own(&node.cond) && !self.classes.varies(&node.cond);
-        if !even || !numbers(&node.body, false) || !numbers(&node.step, true) {
-            return false;
-        }
-        let inside: OrdSet<VarId> = visit::declared(&node.body).into_iter().collect();
-        let mut changed: OrdSet<VarId> = OrdSet::new();
-        for stmt in &node.body.stmts {
-            if let StmtKind::Assign { var, .. } = &stmt.kind
-                && self.jam.own.contains(var)
-                && self.classes.is_varying(*var)
-                && !inside.contains(var)
-            {
-                changed.insert(*var);
+    /// A block of a loop that only computes numbers; those of its step are the same in all iterations.
+    fn numbers(&self, block: &Block, shared: bool) -> Result<(), Apart> {
+        block.stmts.iter().try_for_each(|stmt| match Part::of(stmt) {
+            Part::Declare(_) => self.by_itself(stmt),
+            Part::Assign(var, _) => {
+                require(!(shared && self.jam.own.contains(&var)), UNLIKE)?;
+                self.by_itself(stmt)
             }
-        }
+            Part::Store | Part::Check | Part::If { .. } | Part::Loop(_) => Err(MEMORY),
+            Part::Never(why) => Err(why),
+        })
+    }
+
+    /// A loop of numbers: what it changes for each iteration stays in registers.
+    fn sequential(&mut self, node: &Loop) -> Result<(), Apart> {
+        let even = !self.classes.is_masked_loop(node) && !self.is_own(&node.cond) && !self.classes.varies(&node.cond);
+        require(even, UNLIKE)?;
+        self.numbers(&node.body, false)?;
+        self.numbers(&node.step, true)?;
+        let inside: OrdSet<VarId> = visit::declared(&node.body).into_iter().collect();
+        let changed: OrdSet<VarId> = node.body.stmts.iter().filter_map(|stmt| self.changed(stmt, &inside)).collect();
         let mut shares = false;
         visit::walk_exprs(&node.body, |expr| {
             shares |= matches!(expr.kind, ExprKind::Load(_)) && self.classes.varies(expr) && !self.is_own(expr);
         });
         self.jam.changed = self.jam.changed.max(changed.len());
         self.jam.shares |= shares;
-        changed.len() <= MOST_CHANGED
+        require(changed.len() <= MOST_CHANGED, MANY)
+    }
+
+    /// What a statement of a loop changes in lanes for the turns after it.
+    fn changed(&self, stmt: &Stmt, inside: &OrdSet<VarId>) -> Option<VarId> {
+        match Part::of(stmt) {
+            Part::Assign(var, _) => {
+                let own = self.jam.own.contains(&var) && self.classes.is_varying(var) && !inside.contains(&var);
+                own.then_some(var)
+            }
+            Part::Declare(_) | Part::Store | Part::Check | Part::If { .. } | Part::Loop(_) | Part::Never(_) => None,
+        }
     }
 }
 
@@ -311,7 +326,9 @@ mod tests {
     fn lines_say_how_many_run_together() {
         assert_eq!(read(SUM, "n reg(4)", "n reg(3)"), Ok(()));
         assert_eq!(read(SUM, "  n reg(4)\n", ""), Ok(()));
-        let none = "iterations of `n` share no loop that loads vectors for all of them";
-        assert_eq!(read(OWN, "n seq", "n seq\n  n reg(4)"), Err(none.into()));
+        let refused = |body: &str| read(body, "n seq", "n seq\n  n reg(4)").expect_err("iterations run apart");
+        assert_eq!(refused(OWN), "iterations of `n` share no loop that loads vectors for all of them");
+        let early = SUM.replace("s = s * 3", "if (s > 9) { break; } s = s * 3");
+        assert_eq!(refused(&early), "iterations of `n` have loops of unlike length");
     }
 }

@@ -30,7 +30,8 @@ pub(crate) use gain::gain;
 use hidp_ir::par::effects;
 use hidp_ir::par::visit::{self, Visitor, look};
 use hidp_syntax::ordered::OrdSet;
-pub use jam::{Jam, has_loop, jam, jams};
+pub use jam::{Apart, Jam, has_loop, jam, jams};
+pub(crate) use jam::{NOTHING_SHARED, tried};
 pub use left::in_lanes;
 
 use hidp_ir::par::{
