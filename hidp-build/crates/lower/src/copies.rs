@@ -8,6 +8,7 @@ use super::space::Range;
 use super::{Binding, Lowerer, make};
 use hidp_ir::imp::{Expr, ExprKind, LoopKind, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, BinOp, FaultKind, FoldOp, Map, StmtKind, visit};
+use hidp_plan::notation::Property;
 use hidp_plan::{COPY_PADDING, Strategy};
 use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
@@ -51,9 +52,14 @@ impl Lowerer<'_> {
         let most = make::long(self.model.most_copied.into());
         let fits = |target: &Target| make::binary(BinOp::Le, target.count.clone(), most.clone());
         let fit = targets.iter().map(fits).fold(pays, |all, fits| make::binary(BinOp::And, all, fits));
+        // Tiles of updates write between copies, of which arrays have no room.
+        let apart = self.mapping.number(Property::Updates).is_some();
+        let alone = make::binary(BinOp::Eq, workers.clone(), make::long(1));
+        let alone = (!apart).then(|| self.body.fix("alone", alone));
+        let cond = alone.iter().cloned().fold(fit, |fit, alone| make::binary(BinOp::Or, alone, fit));
         self.branch(
-            fit,
-            |this| this.share_copies(map, span, shared, &targets, &workers),
+            cond,
+            |this| this.share_copies(map, span, shared, &targets, (&workers, alone)),
             |this| this.share_ranges(map, span, shared),
         );
     }
@@ -92,16 +98,38 @@ impl Lowerer<'_> {
         Some(Target { copied: Copied { array: var, all, stride }, array, op, count })
     }
 
-    fn share_copies(&mut self, map: &Map, span: Span, shared: &Shared<'_>, targets: &[Target], workers: &Expr) {
-        for target in targets {
-            self.make_copies(target, span, workers);
-        }
+    /// Threads update copies. One thread alone runs the same kernel on the arrays themselves.
+    fn share_copies(
+        &mut self,
+        map: &Map,
+        span: Span,
+        shared: &Shared<'_>,
+        targets: &[Target],
+        (workers, alone): (&Expr, Option<Expr>),
+    ) {
         self.copies = targets.iter().map(|target| target.copied.clone()).collect();
+        self.body.enter();
         self.share_ranges(map, span, shared);
+        let mut stmts = self.body.leave().stmts;
         self.copies.clear();
-        for target in targets {
-            self.put_together(target, span, workers);
-            self.body.push(Stmt::Free(target.copied.all));
+        let Some(launch @ Stmt::Launch { .. }) = stmts.pop() else {
+            return self.defect("a map that threads share ends in its launch");
+        };
+        stmts.into_iter().for_each(|stmt| self.body.push(stmt));
+        let on_copies = |this: &mut Self, launch: Stmt| {
+            targets.iter().for_each(|target| this.make_copies(target, span, workers));
+            this.body.push(launch);
+            for target in targets {
+                this.put_together(target, span, workers);
+                this.body.push(Stmt::Free(target.copied.all));
+            }
+        };
+        match alone {
+            Some(alone) => {
+                let itself = on_arrays(launch.clone(), targets);
+                self.branch(alone, |this| this.body.push(itself), |this| on_copies(this, launch));
+            }
+            None => on_copies(self, launch),
         }
     }
 
@@ -208,4 +236,17 @@ impl Lowerer<'_> {
         let schedule = self.schedule(self.model.line, work.into());
         self.body.push(Stmt::Launch { kernel, args, extent: count.clone(), schedule });
     }
+}
+
+/// A launch on the arrays in place of their copies.
+fn on_arrays(mut launch: Stmt, targets: &[Target]) -> Stmt {
+    if let Stmt::Launch { args, .. } = &mut launch {
+        for arg in args {
+            let of = |target: &&Target| matches!(arg.kind, ExprKind::Var(var) if var == target.copied.all);
+            if let Some(target) = targets.iter().find(of) {
+                arg.kind = ExprKind::Var(target.array.base);
+            }
+        }
+    }
+    launch
 }

@@ -12,13 +12,13 @@ namespace entry_k_7atomics_atomics {
         for (int64_t i_7 = begin_0; i_7 < end_1; ++i_7) {
           const int64_t index_9 = int64_t(key_8[i_7]);
           if (!(uint64_t(index_9) < uint64_t(B_4))) {
-            worker.trap.raise(3, 3, index_9, B_4, 0L);
+            worker.trap.raise(2, 3, index_9, B_4, 0L);
             return;
           }
           own_5[index_9] = own_5[index_9] + 1;
           const int64_t index_11 = int64_t(key_8[i_7]);
           if (!(uint64_t(index_11) < uint64_t(B_4))) {
-            worker.trap.raise(4, 3, index_11, B_4, 0L);
+            worker.trap.raise(3, 3, index_11, B_4, 0L);
             return;
           }
           hidp::atomic_min<float>(&low_10[index_11], float(key_8[i_7]));
@@ -28,13 +28,13 @@ namespace entry_k_7atomics_atomics {
         for (int64_t i_12 = begin_0; i_12 < end_1; ++i_12) {
           const int64_t index_13 = int64_t(key_8[i_12]);
           if (!(uint64_t(index_13) < uint64_t(B_4))) {
-            worker.trap.raise(3, 3, index_13, B_4, 0L);
+            worker.trap.raise(2, 3, index_13, B_4, 0L);
             return;
           }
           own_5[index_13] = own_5[index_13] + 1;
           const int64_t index_14 = int64_t(key_8[i_12]);
           if (!(uint64_t(index_14) < uint64_t(B_4))) {
-            worker.trap.raise(4, 3, index_14, B_4, 0L);
+            worker.trap.raise(3, 3, index_14, B_4, 0L);
             return;
           }
           hidp::atomic_min<float>(&low_10[index_14], float(key_8[i_12]));
@@ -55,13 +55,13 @@ namespace entry_k_7atomics_atomics {
       for (int64_t i_3 = begin_0; i_3 < end_1; ++i_3) {
         const int64_t index_7 = int64_t(key_6[i_3]);
         if (!(uint64_t(index_7) < uint64_t(B_5))) {
-          worker.trap.raise(3, 3, index_7, B_5, 0L);
+          worker.trap.raise(2, 3, index_7, B_5, 0L);
           return;
         }
         hidp::atomic_add<int32_t>(&count_4[index_7], 1);
         const int64_t index_9 = int64_t(key_6[i_3]);
         if (!(uint64_t(index_9) < uint64_t(B_5))) {
-          worker.trap.raise(4, 3, index_9, B_5, 0L);
+          worker.trap.raise(3, 3, index_9, B_5, 0L);
           return;
         }
         hidp::atomic_min<float>(&low_8[index_9], float(key_6[i_3]));
@@ -140,24 +140,34 @@ namespace entry_k_7atomics_atomics {
         const int64_t stride_9 = (hidp::div<int64_t>(B_5 + 63L, 64L) * 64L) + 64L;
         const int64_t workers_11 = host.workers();
         const int64_t elements_12 = stride_9 * workers_11;
-        if (bool((work_8 >= (elements_12 * 4L)) & (B_5 <= 1048576L))) {
-          const int64_t count_13 = stride_9 * workers_11;
-          int32_t *const count_copies_10 = host.alloc<int32_t>(count_13, true, 2);
-          if (HIDP_UNLIKELY(count_copies_10 == nullptr)) return host.finish();
-          {
-            const bool ok = hidp::launch_static(host, N_4, 64, work_8, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
-              rows_map0_k0(worker, count_copies_10, stride_9, B_5, N_4, key_0, low_2, begin, end);
-            });
-            if (!ok) return host.finish();
+        const bool alone_13 = workers_11 == 1L;
+        if (bool(alone_13 | bool((work_8 >= (elements_12 * 4L)) & (B_5 <= 1048576L)))) {
+          if (alone_13) {
+            {
+              const bool ok = hidp::launch_static(host, N_4, 64, work_8, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+                rows_map0_k0(worker, count_1, stride_9, B_5, N_4, key_0, low_2, begin, end);
+              });
+              if (!ok) return host.finish();
+            }
+          } else {
+            const int64_t count_14 = stride_9 * workers_11;
+            int32_t *const count_copies_10 = host.alloc<int32_t>(count_14, true, 4);
+            if (HIDP_UNLIKELY(count_copies_10 == nullptr)) return host.finish();
+            {
+              const bool ok = hidp::launch_static(host, N_4, 64, work_8, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+                rows_map0_k0(worker, count_copies_10, stride_9, B_5, N_4, key_0, low_2, begin, end);
+              });
+              if (!ok) return host.finish();
+            }
+            const int64_t work_15 = B_5 * workers_11;
+            {
+              const bool ok = hidp::launch_static(host, B_5, 64, work_15, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+                rows_together1_k1(worker, count_1, count_copies_10, workers_11, stride_9, begin, end);
+              });
+              if (!ok) return host.finish();
+            }
+            host.free(count_copies_10);
           }
-          const int64_t work_14 = B_5 * workers_11;
-          {
-            const bool ok = hidp::launch_static(host, B_5, 64, work_14, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
-              rows_together1_k1(worker, count_1, count_copies_10, workers_11, stride_9, begin, end);
-            });
-            if (!ok) return host.finish();
-          }
-          host.free(count_copies_10);
         } else {
           {
             const bool ok = hidp::launch_static(host, N_4, 64, work_8, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
@@ -170,18 +180,18 @@ namespace entry_k_7atomics_atomics {
 next_0:;
       s_7 = s_7 + 1;
     }
-    const int64_t work_15 = N_4 + N_4;
+    const int64_t work_16 = N_4 + N_4;
     {
-      const bool ok = hidp::launch_static(host, N_4, 64, work_15, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+      const bool ok = hidp::launch_static(host, N_4, 64, work_16, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
         rows_map3_k3(worker, N_4, local_6, B_5, key_0, begin, end);
       });
       if (!ok) return host.finish();
     }
-    const int64_t work_16 = B_5 + B_5;
-    const bool large_17 = (B_5 * 4L) >= 33554432L;
+    const int64_t work_17 = B_5 + B_5;
+    const bool large_18 = (B_5 * 4L) >= 33554432L;
     {
-      const bool ok = hidp::launch_static(host, B_5, 64, work_16, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
-        rows_map4_k4(worker, B_5, large_17, last_3, local_6, begin, end);
+      const bool ok = hidp::launch_static(host, B_5, 64, work_17, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+        rows_map4_k4(worker, B_5, large_18, last_3, local_6, begin, end);
       });
       if (!ok) return host.finish();
     }

@@ -7,13 +7,13 @@ namespace entry_k_7atomics_atomics {
     HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, const hidp::BlockCopy<hidp::Add<int32_t>, int32_t, 4096> &count_1, int64_t B_2, hidp::Out<float> low_3, [[maybe_unused]] int64_t own_4, [[maybe_unused]] int64_t N_5, hidp::In<int32_t> key_6, int64_t position_0) {
       const int64_t index_7 = int64_t(hidp::load(key_6 + position_0));
       if (!(uint64_t(index_7) < uint64_t(B_2))) {
-        worker.trap.raise(3, 3, index_7, B_2, 0L);
+        worker.trap.raise(2, 3, index_7, B_2, 0L);
         return;
       }
       count_1.update(index_7, 1);
       const int64_t index_8 = int64_t(hidp::load(key_6 + position_0));
       if (!(uint64_t(index_8) < uint64_t(B_2))) {
-        worker.trap.raise(4, 3, index_8, B_2, 0L);
+        worker.trap.raise(3, 3, index_8, B_2, 0L);
         return;
       }
       hidp::atomic_min<float>(low_3 + index_8, float(hidp::load(key_6 + position_0)));
