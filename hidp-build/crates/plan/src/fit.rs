@@ -100,7 +100,8 @@ pub(super) fn compare(pinned: &Nest, usual: &Nest, mapping: &Mapping, model: &De
             | Property::Joined
             | Property::Updates(_)
             | Property::Flight(_)
-            | Property::Registers(_) => {}
+            | Property::Registers(_)
+            | Property::FlightGroups(_) => {}
         }
     }
     let others = [pinned.tables.len(), pinned.narrow.len(), pinned.assumptions.len()];
@@ -199,7 +200,8 @@ impl Free<'_> {
                 | Property::WarpColumns(_)
                 | Property::Updates(_)
                 | Property::Flight(_)
-                | Property::Registers(_),
+                | Property::Registers(_)
+                | Property::FlightGroups(_),
                 _,
             ) => {
                 let range = choices::numbers_of_property(pinned, !self.is_on_threads());

@@ -144,8 +144,13 @@ impl Lowerer<'_> {
         });
         let count = Expr { kind: imp::ExprKind::LaneCount(many), ty: Ty::LONG };
         let low = self.body.fix("low", low);
-        let whole = make::mul(make::div(make::sub(high.clone(), low.clone()), count.clone()), count);
-        let past = make::add(low.clone(), make::max(whole, make::long(0)));
+        let groups = make::div(make::sub(high.clone(), low.clone()), count.clone());
+        let groups = self.mapping.number(Property::FlightGroups).map_or(groups.clone(), |least| {
+            let groups = self.body.fix("groups", groups);
+            let is_enough = make::binary(BinOp::Ge, groups.clone(), make::long(least.into()));
+            make::select(is_enough, groups, make::long(0))
+        });
+        let past = make::add(low.clone(), make::max(make::mul(groups, count), make::long(0)));
         let Some(suits) = suits else {
             let past = self.body.fix("past", past);
             self.groups(iterations, (many, true), low, past.clone());

@@ -126,7 +126,8 @@ impl Asked {
                 | Property::Joined
                 | Property::Updates(_)
                 | Property::Flight(_)
-                | Property::Registers(_) => true,
+                | Property::Registers(_)
+                | Property::FlightGroups(_) => true,
             };
             mapping.choices.retain(others);
             mapping.choices.push(Property::Turns(chunk));

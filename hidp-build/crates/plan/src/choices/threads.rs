@@ -31,13 +31,15 @@ const PACKED: Numbers = Numbers::PowersTo(1 << 13);
 const FLIGHT: Numbers = Numbers::PowersTo(8);
 /// Of vector registers.
 const REGISTERS: Numbers = Numbers::PowersTo(32);
+/// Of groups of lanes in a range.
+const WHOLE: Numbers = Numbers::From(1, 1 << 16);
 /// Most elements in a tile of lanes.
 const MOST_TILE: u64 = 1 << 14;
 /// Of lanes of a tile.
 const COLUMNS: Numbers = Numbers::From(1, 1 << 14);
 
 /// Of nests on threads. A row may ask for those before it.
-pub(super) static OF_NESTS: [Choice<Property, Model>; 12] = [
+pub(super) static OF_NESTS: [Choice<Property, Model>; 13] = [
     Choice {
         word: Property::Together,
         numbers: ANY,
@@ -149,6 +151,14 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 12] = [
         usual: |facts, nest, model| {
             (!wide::suits_few_registers(facts.func, nest, model)).then_some(model.flight_registers)
         },
+    },
+    Choice {
+        word: Property::FlightGroups,
+        numbers: WHOLE,
+        needed: NEVER,
+        expected: "more vectors may be in flight together",
+        suits: |facts, _| facts.mapping.number(Property::Flight).is_some(),
+        usual: |facts, nest, model| wide::part_early(facts.func, nest).then_some(model.flight_groups),
     },
 ];
 

@@ -209,7 +209,8 @@ impl Lines {
                 | Property::WarpColumns(_)
                 | Property::Updates(_)
                 | Property::Flight(_)
-                | Property::Registers(_) => lines.choices.push(*property),
+                | Property::Registers(_)
+                | Property::FlightGroups(_) => lines.choices.push(*property),
             }
         }
         Ok(lines)

@@ -88,6 +88,8 @@ vocabulary! {
         Flight = "flight",
         /// That many are where the instruction set has so many vector registers.
         Registers = "registers",
+        /// That many are where a range has iterations for so many groups of them.
+        FlightGroups = "flight_groups",
         /// So many lanes of a warp lie next to each other along the columns of a tile of results.
         WarpColumns = "warp_columns",
     }

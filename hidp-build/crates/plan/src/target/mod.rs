@@ -107,6 +107,8 @@ pub struct Model {
     pub flight_live: u32,
     /// The same where an instruction set has fewer registers.
     pub flight_few: u32,
+    /// Groups of so many vectors that a range has at least, where lanes leave loops at different times.
+    pub flight_groups: u32,
     /// Elements of a block of prefixes.
     pub scan_block: u32,
     /// Statements of a reduction up to which several of its iterations are written out.
@@ -325,6 +327,7 @@ impl Model {
             flight_registers: int("work", "flight_registers")?,
             flight_live: int("work", "flight_live")?,
             flight_few: int("work", "flight_few")?,
+            flight_groups: int("work", "flight_groups")?,
             scan_block: int("work", "scan_block")?,
             repeated_statements: int("work", "repeated_statements")?,
             written_row: int("work", "written_row")?,

@@ -25,12 +25,21 @@ pub(crate) fn suits_few_registers(func: &Func, map: &Map, model: &Model) -> bool
     innermost(func, &Classes::of(map), map).iter().flatten().all(suits)
 }
 
+/// Whether lanes leave an innermost loop at different times, and its latencies are short: groups of more lanes go on for longer, which
+/// costs short ranges as much as they gain.
+pub(crate) fn part_early(func: &Func, map: &Map) -> bool {
+    let map = &*in_lanes(func, map);
+    innermost(func, &Classes::of(map), map).iter().flatten().any(|own| own.parts_early)
+}
+
 /// What a loop carries from turn to turn.
 struct Carried {
     /// Numbers in lanes that live through it.
     alive: usize,
     /// Whether it has roots or quotients of floats, whose latencies are several times those of other operators.
     is_slow: bool,
+    /// Whether lanes leave it at different times, and it has neither these nor functions.
+    parts_early: bool,
 }
 
 /// The loops and maps inside of a map that have no others in them.
@@ -73,15 +82,18 @@ fn carried(func: &Func, classes: &Classes, stmt: &Stmt) -> Option<Carried> {
         }
     });
     let waiting = following(&block, &carries);
-    let (mut is_slow, mut applies) = (false, false);
+    let (mut is_slow, mut applies, mut has_functions) = (false, false, false);
     visit::walk_exprs(&block, |expr| {
         let is_float = expr.ty.scalar().is_some_and(Scalar::is_float);
         let slow = matches!(expr.kind, ExprKind::Binary { op: BinOp::Div, .. } | ExprKind::Math(MathFn::Sqrt, _));
         is_slow |= slow && is_float && classes.varies(expr);
         let applied = matches!(expr.kind, ExprKind::Math(function, _) if is_in_each(function)) && classes.varies(expr);
+        has_functions |= applied;
         applies |= applied && !reads_any(expr, &waiting);
     });
-    (!carries.is_empty() && !stores && !applies).then_some(Carried { alive: alive.len(), is_slow })
+    let is_masked = matches!(&stmt.kind, StmtKind::Loop(node) if classes.is_masked_loop(node));
+    let parts_early = is_masked && !is_slow && !has_functions;
+    (!carries.is_empty() && !stores && !applies).then_some(Carried { alive: alive.len(), is_slow, parts_early })
 }
 
 /// What is computed from these variables, and they themselves.
@@ -129,11 +141,11 @@ mod tests {
 
     #[test]
     fn loops_that_wait_for_what_they_carry_have_more_vectors_in_flight() {
-        let more = ["i reg(2)", "flight(4)", "registers(32)"];
+        let more = ["i reg(2)", "flight(4)", "registers(32)", "flight_groups(2)"];
         let long = "v = v * (w - v) + u; w = v - w;";
         assert_eq!(of("float w = v; float u = v + 2;", long), more);
+        assert_eq!(of("", ""), ["i reg(2)", "flight(4)", "flight_groups(2)"], "few registers do");
         let short = ["i reg(2)", "flight(4)"];
-        assert_eq!(of("", ""), short, "few registers do");
         assert_eq!(
             of("float w = v; float u = v + 2;", &format!("{long} v = sqrt(v);")),
             short,

@@ -25,7 +25,7 @@ use apart::apart;
 pub use classes::{Classes, Joins, continues, joins_of_branch, joins_of_loop};
 pub use costly::{is_costly, is_costly_block};
 pub use counters::{Counter, counted, counters, tests};
-pub(crate) use flight::{suits_few_registers, waits};
+pub(crate) use flight::{part_early, suits_few_registers, waits};
 pub(crate) use gain::gain;
 use hidp_ir::par::effects;
 use hidp_ir::par::visit::{self, Visitor, look};
