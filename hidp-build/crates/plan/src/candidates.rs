@@ -178,7 +178,7 @@ pub(super) fn mapping_with(
         }
         Strategy::Wide => {
             if let Ok(shape) = wide_shape(program, func, map) {
-                wide_levels((func, map), shape, model, &mut mapping);
+                wide_levels((program, func, map), shape, model, &mut mapping);
             }
         }
         Strategy::Team => {
@@ -236,7 +236,7 @@ fn lane_levels(map: &Map, shape: LaneShape, model: &Model, mapping: &mut Mapping
 }
 
 /// Whole iterations in lanes along the last iterator, what is inside in order.
-fn wide_levels((func, map): (&Func, &Map), shape: WideShape, model: &Model, mapping: &mut Mapping) {
+fn wide_levels((program, func, map): (&Program, &Func, &Map), shape: WideShape, model: &Model, mapping: &mut Mapping) {
     let last = map.iters.len().saturating_sub(1);
     for (at, iter) in map.iters.iter().enumerate() {
         let (exec, tile) = if at == last { (Exec::Wide, u32::from(shape.groups)) } else { (Exec::Thread, 1) };
@@ -245,7 +245,7 @@ fn wide_levels((func, map): (&Func, &Map), shape: WideShape, model: &Model, mapp
     for inner in inner_maps(&map.body) {
         in_order(inner, mapping);
     }
-    let map = &*in_lanes(func, map);
+    let map = &*in_lanes(program, func, map);
     for (var, rows) in jams(func, map, &Classes::of(map), model.jam_rows) {
         mapping.levels.entry(var).and_modify(|level| level.tile = rows);
     }

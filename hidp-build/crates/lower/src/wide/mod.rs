@@ -101,7 +101,7 @@ impl Lowerer<'_> {
     /// Positions `[low, high)` of a map's last range, whole iterations in lanes; in order where rows are too long to be packed, or
     /// arrays of iterations to be kept.
     pub(super) fn wide_loop(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
-        let in_lanes = &*plan::wide::in_lanes(self.func, map);
+        let in_lanes = &*plan::wide::in_lanes(self.program, self.func, map);
         let classes = Classes::of(in_lanes);
         let packed = plan::wide::packed(self.program, self.func, in_lanes, &classes);
         let allocated = match plan::wide::allocated(self.program, self.func, in_lanes, &classes) {
@@ -115,8 +115,7 @@ impl Lowerer<'_> {
             return self.flights(&iterations, low, high);
         };
         let (low2, high2) = (low.clone(), high.clone());
-        let inner: Vec<par::VarId> =
-            plan::inner_maps(&map.body).into_iter().filter_map(|inner| Some(inner.iters.last()?.var)).collect();
+        let inner = last_inside(map);
         self.branch(
             fit,
             |this| this.flights(&iterations, low, high),
@@ -205,14 +204,16 @@ impl Lowerer<'_> {
         self.body.lanes = None;
         self.checks = checks;
         let body = self.body.leave();
-        let again = label.map(|label| Again { label, body: self.once_more((map, accs), range, lanes, first, &hi) });
+        let leaves = !std::ptr::eq(map, in_lanes);
+        let again =
+            label.map(|label| Again { label, body: self.once_more((map, accs, leaves), range, lanes, first, &hi) });
         self.body.push(Stmt::Group(Box::new(Group { lanes, first, here, lo, hi, is_whole, body, again })));
     }
 
-    /// The iterations of a group, one after the other.
+    /// The iterations of a group, one after the other; maps inside have lanes of their own where lanes leave branches to them.
     fn once_more(
         &mut self,
-        (map, accs): (&Map, &[Acc<'_>]),
+        (map, accs, leaves): (&Map, &[Acc<'_>], bool),
         range: &Range,
         lanes: Lanes,
         first: VarId,
@@ -224,7 +225,12 @@ impl Lowerer<'_> {
         let past = self.body.fix("past", make::min(make::add(first.clone(), count), hi.clone()));
         let at = self.body.enter_loop(&self.func.vars[range.var].name);
         self.body.bindings.insert(range.var, Binding::Fixed(make::var(at, Ty::LONG)));
-        self.iteration(map, accs);
+        let inner = last_inside(map);
+        if leaves {
+            self.with_lanes(&inner, |this| this.iteration(map, accs))
+        } else {
+            self.iteration(map, accs)
+        }
         self.body.leave_loop(at, first, past, turns(map));
         self.body.leave()
     }
@@ -368,6 +374,11 @@ impl Lowerer<'_> {
             self.body.push(make::when(any(mask), then.stmts));
         }
     }
+}
+
+/// The last iterators of the maps inside.
+fn last_inside(map: &Map) -> Vec<par::VarId> {
+    plan::inner_maps(&map.body).into_iter().filter_map(|inner| Some(inner.iters.last()?.var)).collect()
 }
 
 /// Whether a mask has any lane.

@@ -189,6 +189,13 @@ pub(super) fn max(left: Expr, right: Expr) -> Expr {
     extreme(MathFn::Max, left, right)
 }
 
+/// `cond ? then : otherwise`
+pub(super) fn select(cond: Expr, then: Expr, otherwise: Expr) -> Expr {
+    let (span, ty) = (then.span, then.ty);
+    let [cond, then, otherwise] = [cond, then, otherwise].map(Box::new);
+    Expr { kind: ExprKind::Select { cond, then, otherwise }, ty, span }
+}
+
 /// All of them; `true` if there are none.
 pub(super) fn all(conds: Vec<Expr>, span: Span) -> Expr {
     let both = |left: Expr, right: Expr| Expr {

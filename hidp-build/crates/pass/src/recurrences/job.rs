@@ -10,7 +10,7 @@ use hidp_syntax::ty::Ty;
 use super::asked::Asks;
 use super::build::{self, Builder};
 use super::contents::Contents;
-use super::difference::Differences;
+use super::difference::{self, Differences};
 use super::made::{Kept, Tests, Unmet, Way, Why};
 use super::narrow::{self, Doubt, Narrow};
 use super::prefix::Prefix;
@@ -242,6 +242,36 @@ impl Job {
                 return done;
             }
         }
+        if skewed
+            && !alike
+            && system.order.pinned.is_none()
+            && let Some(short) = self.short(builder, system, &bodies)
+        {
+            let (long, way) = self.across(builder, system, bodies, contents);
+            let mut out = short.before;
+            out.push(build::either(short.fits, short.then, long));
+            return (out, Way::Short { otherwise: Box::new(way) });
+        }
+        self.across(builder, system, bodies, contents)
+    }
+
+    /// Short tables of unlike sizes, from differences of neighbours.
+    fn short(&self, builder: &mut Builder<'_>, system: &System, bodies: &[Block]) -> Option<difference::Made> {
+        let ask = Differences::asked(&self.asks).filter(|_| !self.whole(system))?;
+        let (twin, twins) = copied(builder.vars, system, bodies);
+        let table = Differences::of(builder, &twin, &twins)?;
+        Some(table.short_rows(builder, ask))
+    }
+
+    /// In steps of many cells, or as suits those.
+    fn across(
+        &self,
+        builder: &mut Builder<'_>,
+        system: &System,
+        bodies: Vec<Block>,
+        contents: &Contents,
+    ) -> (Vec<Stmt>, Way) {
+        let (whole, skewed) = (self.whole(system), wave::is_skewed(system));
         // Across a table that is kept, every cell of a step has a cache line of its own.
         if skewed
             && whole

@@ -180,6 +180,11 @@ pub enum Way {
         /// Elsewhere.
         otherwise: Box<Way>,
     },
+    /// Of tables of unlike sizes the short ones row by row, from differences of neighbours in 8 bits where they fit.
+    Short {
+        /// The others.
+        otherwise: Box<Way>,
+    },
     /// Tiles of the table that threads share, in each one cell after the other.
     Blocks {
         /// Cells of a tile along each index.
@@ -374,6 +379,11 @@ impl fmt::Display for Described<'_> {
                     inner(otherwise)
                 )
             }
+            Way::Short { otherwise } => write!(
+                f,
+                "short ones row by row, from differences of neighbours in 8 bits, where the first row and the first column show that they fit\notherwise: {}",
+                inner(otherwise)
+            ),
             Way::Blocks { sides: [rows, columns] } => write!(
                 f,
                 "tiles of {rows} x {columns} cells, those of a diagonal at once, in each one cell after the other; the table is kept ({table} bytes)"
@@ -435,6 +445,7 @@ impl Way {
             Way::Sweep(_) => Some(Course::Loops),
             Way::Demand => None,
             Way::Tested { passed, .. } => passed.course(),
+            Way::Short { otherwise } => otherwise.course(),
             Way::Narrow(way) => match way.course()? {
                 Course::Window { profile, .. } => Some(Course::Window { narrow: true, profile }),
                 other @ (Course::Table
@@ -467,6 +478,7 @@ impl Way {
             Way::Wave(_)
             | Way::Narrow(_)
             | Way::Difference { .. }
+            | Way::Short { .. }
             | Way::Blocks { .. }
             | Way::Intervals { .. }
             | Way::Prefix { .. }

@@ -140,7 +140,7 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 13] = [
         needed: NEVER,
         expected: "whole iterations are in lanes",
         suits: |facts, _| facts.mapping.strategy == Strategy::Wide,
-        usual: |facts, nest, model| wide::waits(facts.func, nest, model).then_some(model.flight),
+        usual: |facts, nest, model| wide::waits(facts, nest, model).then_some(model.flight),
     },
     Choice {
         word: Property::Registers,
@@ -148,9 +148,7 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 13] = [
         needed: NEVER,
         expected: "more vectors may be in flight together",
         suits: |facts, _| facts.mapping.number(Property::Flight).is_some(),
-        usual: |facts, nest, model| {
-            (!wide::suits_few_registers(facts.func, nest, model)).then_some(model.flight_registers)
-        },
+        usual: |facts, nest, model| (!wide::suits_few_registers(facts, nest, model)).then_some(model.flight_registers),
     },
     Choice {
         word: Property::FlightGroups,
@@ -158,7 +156,7 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 13] = [
         needed: NEVER,
         expected: "more vectors may be in flight together",
         suits: |facts, _| facts.mapping.number(Property::Flight).is_some(),
-        usual: |facts, nest, model| wide::part_early(facts.func, nest).then_some(model.flight_groups),
+        usual: |facts, nest, model| wide::part_early(facts, nest).then_some(model.flight_groups),
     },
 ];
 
@@ -337,7 +335,7 @@ impl Facts<'_> {
 
     /// Whether iterations in lanes may turn out to be too long for it. Then maps inside have the lanes.
     fn is_in_order_at_times(&self) -> bool {
-        self.mapping.strategy == Strategy::Wide && wide::may_be_too_long(self.program, self.func, self.nest)
+        self.mapping.strategy == Strategy::Wide && wide::may_be_in_order(self.program, self.func, self.nest)
     }
 
     /// Whether vector lanes may have parts of a fold: as its line says, where tiles of lanes are too narrow, iterations in lanes too long,

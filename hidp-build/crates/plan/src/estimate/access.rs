@@ -76,7 +76,7 @@ impl Call<'_> {
 
     /// The arrays whose rows are packed for iterations in lanes; nothing if these, or arrays of iterations, are too long.
     pub(super) fn packed(&self, map: &Map) -> Option<Vec<VarId>> {
-        let map = &*in_lanes(self.func, map);
+        let map = &*in_lanes(self.program, self.func, map);
         let classes = Classes::of(map);
         let kept = allocated(self.program, self.func, map, &classes).ok()?;
         let kept_fit = kept.iter().all(|kept| self.elements(kept.array) <= f64::from(kept.most));

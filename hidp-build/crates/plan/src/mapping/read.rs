@@ -257,10 +257,10 @@ impl Lines {
     }
 
     /// Iterations inside that have registers side by side can run so.
-    fn together(&self, func: &Func, map: &Map, mapping: &Mapping) -> Result<(), Misfit> {
+    fn together(&self, program: &Program, func: &Func, map: &Map, mapping: &Mapping) -> Result<(), Misfit> {
         let Recipe::Wide(_) = mapping.recipe else { return Ok(()) };
         let own = |var: &VarId| map.iters.iter().any(|iter| iter.var == *var);
-        let map = &*in_lanes(func, map);
+        let map = &*in_lanes(program, func, map);
         let tried = tried(func, map, &Classes::of(map), u32::MAX);
         let tiles = mapping.levels.iter().filter(|(var, level)| level.tile > 1 && !own(var));
         for (var, _) in tiles {
@@ -304,7 +304,7 @@ impl Lines {
             let tile = lanes.or_else(|| self.count(var, Place::Reg)).unwrap_or(1);
             mapping.levels.insert(var, LevelPlan { exec, dim: dim_of(map, var), tile });
         }
-        self.together(func, map, &mapping)?;
+        self.together(program, func, map, &mapping)?;
         mapping.threads =
             self.steps.iter().filter(|line| line.place == Place::Threads).find_map(|line| match line.size {
                 Size::Count(threads) => Some(threads),

@@ -2,6 +2,7 @@
 
 use super::costly::is_in_each;
 use super::{Classes, in_lanes, jams};
+use crate::choices::Facts;
 use crate::target::Model;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{BinOp, Block, Expr, ExprKind, Func, Map, MathFn, Stmt, StmtKind, VarId};
@@ -10,8 +11,9 @@ use hidp_syntax::ty::Scalar;
 
 /// Whether all innermost loops of whole iterations in lanes wait for values that they carry, with registers for more of them. Loops that
 /// store do not: arrays of iterations are in memory, and more lanes of them exceed a first-level cache.
-pub(crate) fn waits(func: &Func, map: &Map, model: &Model) -> bool {
-    let map = &*in_lanes(func, map);
+pub(crate) fn waits(facts: &Facts<'_>, map: &Map, model: &Model) -> bool {
+    let func = facts.func;
+    let map = &*in_lanes(facts.program, func, map);
     let classes = Classes::of(map);
     let loops = innermost(func, &classes, map);
     let waits = |carried: &Option<Carried>| carried.as_ref().is_some_and(|own| own.alive <= model.flight_live as usize);
@@ -19,16 +21,18 @@ pub(crate) fn waits(func: &Func, map: &Map, model: &Model) -> bool {
 }
 
 /// Whether half as many registers do: loops keep few numbers alive, or wait so long that it does not matter where these are.
-pub(crate) fn suits_few_registers(func: &Func, map: &Map, model: &Model) -> bool {
-    let map = &*in_lanes(func, map);
+pub(crate) fn suits_few_registers(facts: &Facts<'_>, map: &Map, model: &Model) -> bool {
+    let func = facts.func;
+    let map = &*in_lanes(facts.program, func, map);
     let suits = |own: &Carried| own.is_slow || own.alive <= model.flight_few as usize;
     innermost(func, &Classes::of(map), map).iter().flatten().all(suits)
 }
 
 /// Whether lanes leave an innermost loop at different times, and its latencies are short: groups of more lanes go on for longer, which
 /// costs short ranges as much as they gain.
-pub(crate) fn part_early(func: &Func, map: &Map) -> bool {
-    let map = &*in_lanes(func, map);
+pub(crate) fn part_early(facts: &Facts<'_>, map: &Map) -> bool {
+    let func = facts.func;
+    let map = &*in_lanes(facts.program, func, map);
     innermost(func, &Classes::of(map), map).iter().flatten().any(|own| own.parts_early)
 }
 

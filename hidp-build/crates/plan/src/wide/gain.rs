@@ -37,7 +37,7 @@ const MARGIN: f64 = 1.25;
 
 /// Whether a nest that can run so gains by it.
 pub(crate) fn gain(program: &Program, func: &Func, map: &Map, model: &Model) -> Result<(), Refusal> {
-    let map = &*in_lanes(func, map);
+    let map = &*in_lanes(program, func, map);
     let Some(lane) = map.iters.last() else { return Ok(()) };
     let classes = Classes::of(map);
     let mut others = classes.varying().clone();

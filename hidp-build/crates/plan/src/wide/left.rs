@@ -1,38 +1,35 @@
 //! Branches that lanes leave to iterations in order: ways to compute the same for what another branch does not hold.
 //!
-//! A branch may have tables of two sizes where the other one has lines, as a recurrence has for sizes that exceed an `int`. Memory for such tables in
-//! all lanes would keep the nest out of lanes, or to a few elements. So a lane that takes the branch leaves its group as if a check failed there, and the
+//! A branch may have tables of two sizes where the other one has lines, as a recurrence has for sizes that exceed an `int`, or arrays whose sizes are
+//! known in the iteration alone, as for long ones of many sequences. Memory for such in all lanes would keep the nest out of lanes, or to a few elements. So a lane that takes the branch leaves its group as if a check failed there, and the
 //! iterations of the group run in order.
 
 use std::borrow::Cow;
 
+use hidp_ir::par::effects::{Effects, expr_may_fault};
 use hidp_ir::par::visit::{self, Mutator, change};
-use hidp_ir::par::{Block, Expr, ExprKind, FaultKind, Func, Map, Stmt, StmtKind, UnOp};
+use hidp_ir::par::{Block, Expr, ExprKind, FaultKind, Func, Map, Program, Stmt, StmtKind, UnOp, VarId};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Ty;
 
 /// A map as lanes run it: in place of a branch that they leave, a test stands that the other one is taken.
-pub fn in_lanes<'a>(func: &Func, map: &'a Map) -> Cow<'a, Map> {
-    let mut leaves = false;
-    visit::walk_stmts(&map.body, |stmt| leaves |= left(func, stmt).is_some());
-    if !leaves {
+pub fn in_lanes<'a>(program: &Program, func: &Func, map: &'a Map) -> Cow<'a, Map> {
+    let unknown = unknown(program, func, map);
+    let leave = Leave { program, func, unknown };
+    if !leave.has_apart(&map.body) {
         return Cow::Borrowed(map);
     }
     let mut map = map.clone();
-    Leave { func }.visit_block(&mut map.body);
+    { leave }.visit_block(&mut map.body);
     Cow::Owned(map)
 }
 
-/// The side of a branch that lanes leave: whether it is the one behind a true condition.
-fn left(func: &Func, stmt: &Stmt) -> Option<bool> {
-    let StmtKind::If { then, otherwise, .. } = &stmt.kind else { return None };
-    if ![then, otherwise].into_iter().all(computes) {
-        return None;
-    }
-    match [then, otherwise].map(|side| has_table(func, side)) {
-        [true, false] => Some(true),
-        [false, true] => Some(false),
-        [true, true] | [false, false] => None,
-    }
+/// What is not known before the first group.
+pub(super) fn unknown(program: &Program, func: &Func, map: &Map) -> OrdSet<VarId> {
+    let effects = Effects::of_block(program, &func.vars, &map.body);
+    let mut unknown: OrdSet<VarId> = effects.writes.union(&effects.declares).copied().collect();
+    unknown.extend(map.iters.last().map(|iter| iter.var));
+    unknown
 }
 
 /// Whether a block computes more than a few values.
@@ -42,39 +39,59 @@ fn computes(block: &Block) -> bool {
     found
 }
 
-/// Whether a block declares an array of which several extents are no constants.
-fn has_table(func: &Func, block: &Block) -> bool {
-    let mut found = false;
-    visit::walk_stmts(block, |stmt| {
-        if let StmtKind::Declare { var, .. } = &stmt.kind {
-            let sizes = func.vars[*var].shape.iter().filter(|extent| extent.as_int().is_none());
-            found |= sizes.count() > 1;
-        }
-    });
-    found
+struct Leave<'a> {
+    program: &'a Program,
+    func: &'a Func,
+    /// What is not known before the first group.
+    unknown: OrdSet<VarId>,
 }
 
-struct Leave<'a> {
-    func: &'a Func,
+impl Leave<'_> {
+    /// Whether a block declares an array of which several extents are no constants, or one is known in the iteration alone.
+    fn has_apart(&self, block: &Block) -> bool {
+        let mut found = false;
+        visit::walk_stmts(block, |stmt| {
+            if let StmtKind::Declare { var, .. } = &stmt.kind {
+                let sizes: Vec<&Expr> =
+                    self.func.vars[*var].shape.iter().filter(|extent| extent.as_int().is_none()).collect();
+                found |= sizes.len() > 1 || sizes.into_iter().any(|extent| !self.is_known(extent));
+            }
+        });
+        found
+    }
+
+    fn is_known(&self, extent: &Expr) -> bool {
+        Effects::of_expr(extent).is_disjoint(&self.unknown) && !expr_may_fault(self.program, extent)
+    }
+
+    /// The side of a branch that lanes leave: whether it is the one behind a true condition.
+    fn left(&self, then: &Block, otherwise: &Block) -> Option<bool> {
+        if ![then, otherwise].into_iter().all(computes) {
+            return None;
+        }
+        match [then, otherwise].map(|side| self.has_apart(side)) {
+            [true, false] => Some(true),
+            [false, true] => Some(false),
+            [true, true] | [false, false] => None,
+        }
+    }
 }
 
 impl Mutator for Leave<'_> {
     fn visit_block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
-            let side = left(self.func, &stmt);
+            // Of a side, what is left when it has been done itself.
+            change::walk_stmt(self, &mut stmt);
+            let side =
+                if let StmtKind::If { then, otherwise, .. } = &stmt.kind { self.left(then, otherwise) } else { None };
             match (side, stmt.kind) {
                 (Some(left), StmtKind::If { cond, then, otherwise }) => {
                     let (cond, mut taken) = if left { (not(cond), otherwise) } else { (cond, then) };
                     let kind = StmtKind::Require { cond, fault: FaultKind::Index, values: Vec::new() };
                     block.stmts.push(Stmt { kind, span: stmt.span });
-                    self.visit_block(&mut taken);
                     block.stmts.append(&mut taken.stmts);
                 }
-                (_, kind) => {
-                    stmt.kind = kind;
-                    change::walk_stmt(self, &mut stmt);
-                    block.stmts.push(stmt);
-                }
+                (_, kind) => block.stmts.push(Stmt { kind, span: stmt.span }),
             }
         }
     }
@@ -112,7 +129,7 @@ mod tests {
         });
         let map = &nest.expect("a nest");
         let mut tests = 0;
-        visit::walk_stmts(&in_lanes(func, map).body, |stmt| {
+        visit::walk_stmts(&in_lanes(&program, func, map).body, |stmt| {
             tests += usize::from(matches!(stmt.kind, StmtKind::Require { .. }));
         });
         let arrays = limits(&program, func, map);

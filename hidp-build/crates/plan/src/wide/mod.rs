@@ -18,6 +18,8 @@ mod own;
 mod packed;
 mod steady;
 
+use std::borrow::Cow;
+
 use super::blame::span_of;
 use super::refusal::{FAULT_ORDER, LANES, NAMED, Refusal, SEQUENCE, SHAPE};
 use crate::{has_loops, inner_maps};
@@ -59,7 +61,7 @@ pub struct WideShape {
 
 /// How `map` runs with whole iterations in lanes, if it can.
 pub fn wide_shape(program: &Program, func: &Func, map: &Map) -> Result<WideShape, Refusal> {
-    let map = &*in_lanes(func, map);
+    let map = &*in_lanes(program, func, map);
     let Some(lane) = map.iters.last() else {
         return Err(SHAPE.refused(span_of(map), "the outermost map has no iterators"));
     };
@@ -111,9 +113,9 @@ fn innermost(widest: &[u8; DEEPEST]) -> Option<u8> {
     widest.iter().rev().copied().find(|bits| *bits > 0)
 }
 
-/// Whether only sizes say if a nest that can run so does: its iterations run in order where they exceed a limit.
-pub fn may_be_too_long(program: &Program, func: &Func, map: &Map) -> bool {
-    !limits(program, func, map).is_empty()
+/// Whether iterations of a nest that can run so run in order at times: where they exceed a limit, or take a branch that lanes leave.
+pub fn may_be_in_order(program: &Program, func: &Func, map: &Map) -> bool {
+    !limits(program, func, map).is_empty() || matches!(in_lanes(program, func, map), Cow::Owned(_))
 }
 
 /// How many elements of an array lanes take at most: of a row that is packed, or of an iteration's own array.
@@ -127,7 +129,7 @@ pub struct Limit {
 
 /// The limits that sizes may exceed, of a nest that can run in lanes.
 pub fn limits(program: &Program, func: &Func, map: &Map) -> Vec<Limit> {
-    let map = &*in_lanes(func, map);
+    let map = &*in_lanes(program, func, map);
     let classes = Classes::of(map);
     let may_exceed = |extents: &[Expr], most: u32| {
         let elements = extents.iter().try_fold(1, |all: i128, extent| extent.as_int()?.checked_mul(all));

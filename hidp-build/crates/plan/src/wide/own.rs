@@ -1,6 +1,7 @@
 //! Arrays of iterations: each lane has its own, interleaved element by element with those of other lanes. Small ones of constant size are on
 //! the stack. For others each part of a launch allocates memory before its first group, so their sizes must be known by then.
 
+use super::left::unknown;
 use super::{Classes, numbers};
 use crate::refusal::{MEMORY_SIZE, Refusal};
 use hidp_ir::par::effects::{Effects, expr_may_fault};
@@ -27,9 +28,7 @@ pub struct Allocated {
 
 /// The arrays of a map's iterations that are allocated, if all can be had in lanes.
 pub fn allocated(program: &Program, func: &Func, map: &Map, classes: &Classes) -> Result<Vec<Allocated>, Refusal> {
-    let effects = Effects::of_block(program, &func.vars, &map.body);
-    let mut unknown: OrdSet<VarId> = effects.writes.union(&effects.declares).copied().collect();
-    unknown.extend(map.iters.last().map(|iter| iter.var));
+    let unknown = unknown(program, func, map);
     let mut look = Look { program, func, classes, unknown, stack: 0, found: Vec::new(), refused: None };
     look.visit_block(&map.body);
     let Look { found, refused, .. } = look;

@@ -6,18 +6,20 @@
 //! are found by looking at all pairs (`closure`). What the first row and the first column begin with is tested when the program runs. A cell is the one at the end of its row's beginning plus the differences
 //! along the row.
 //!
-//! Cells are computed by tiles, in steps of lanes (`tiles`), or row by row from the differences of one (`rows`).
+//! Cells are computed by tiles, in steps of lanes (`tiles`), or row by row from the differences of one (`rows`, `short`).
 
 mod body;
 mod closure;
 mod regions;
 mod rows;
+mod short;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod tiles;
 
 use hidp_ir::par::visit::{self, Role};
-use hidp_ir::par::{BinOp, Block, Expr, Stmt, StmtKind, System, Table, VarId};
+use hidp_ir::par::{BinOp, Block, Expr, Stmt, StmtKind, System, Table, VarId, same};
 use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
@@ -28,6 +30,7 @@ use super::narrow::is_wide;
 use body::Vars;
 use closure::{Bounds, Known, Step, hull};
 use regions::At;
+use steps::Steps;
 
 /// The type of differences.
 pub(super) const TY: Ty = Ty::Scalar(Scalar::I8);
@@ -45,6 +48,8 @@ pub(super) struct Differences {
     bounds: Bounds,
     /// Cells along each index where the other one is 0.
     edges: [Edge; 2],
+    /// How far those are apart, where that is known.
+    steps: [Option<Steps>; 2],
 }
 
 /// Computes a cell of the first column, or of the first row.
@@ -80,7 +85,8 @@ impl Differences {
         let inside = regions::within(body, index.map(|index| (index, At::Later)));
         let body = body::of(builder, table, &inside, vars)?;
         let bounds = Step { body: &body, along, cell: vars.cell }.closed(seeds)?;
-        Some(Differences { table: table.clone(), ty, body, vars, bounds, edges })
+        let steps = [0, 1].map(|at| Steps::of(&edges[at]).filter(|steps| steps.are_within(bounds[at])));
+        Some(Differences { table: table.clone(), ty, body, vars, bounds, edges, steps })
     }
 
     /// Computes the cell that is asked for by tiles.
@@ -91,6 +97,11 @@ impl Differences {
     /// Computes it row by row, in an iteration of a map.
     pub(super) fn rows(&self, builder: &mut Builder<'_>, ask: &Ask) -> Made {
         rows::rows(builder, self, ask)
+    }
+
+    /// Computes it row by row where the table is short, so that lanes hold tables of unlike sizes.
+    pub(super) fn short_rows(&self, builder: &mut Builder<'_>, ask: &Ask) -> Made {
+        short::rows(builder, self, ask)
     }
 
     /// The cell that is wanted, if nothing else is.
@@ -110,6 +121,13 @@ impl Differences {
 
     /// The difference between the cell behind a place of an edge and the one there, a `long`.
     fn difference(&self, builder: &mut Builder<'_>, along: usize, at: &Expr) -> (Vec<Stmt>, Expr) {
+        if let Some(Steps { first, later }) = self.steps[along] {
+            let [first, later] = [first, later].map(|step| Expr::int(step, at.span));
+            return (
+                Vec::new(),
+                if same::expr(&first, &later) { later } else { build::select(is_first(at), first, later) },
+            );
+        }
         let next = build::add(at.clone(), Expr::int(1, at.span));
         let (mut stmts, left) = self.edge(builder, along, at);
         let (more, right) = self.edge(builder, along, &next);
@@ -153,6 +171,10 @@ impl Differences {
         let other = Expr::read(self.vars.along[1 - along], TY, span);
         Expr { ty: TY, ..Expr::long(BinOp::Sub, cell, other) }
     }
+}
+
+fn is_first(at: &Expr) -> Expr {
+    Expr::long(BinOp::Eq, at.clone(), Expr::int(0, at.span))
 }
 
 /// What the bodies of cells along an index are, where the other one is 0. `None` where these load cells.

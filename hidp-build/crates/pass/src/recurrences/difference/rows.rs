@@ -15,19 +15,49 @@ pub(super) fn rows(builder: &mut Builder<'_>, table: &Differences, ask: &Ask) ->
     let span = table.table.span;
     let size = [0, 1].map(|at| build::read(ask.index[at], span));
     let fits = builder.local("fits", Ty::BOOL, span);
-    let is_fit = || Expr::read(fits, Ty::BOOL, span);
-    let mut found = vec![build::assign(fits, table.small(size.clone()))];
-    let (stmts, first) = table.edge(builder, 0, &Expr::int(0, span));
-    found.extend(stmts);
-    found.push(build::assign(fits, build::all(vec![is_fit(), Differences::near(first)], span)));
-    for (along, extent) in size.iter().enumerate() {
-        let at = builder.local("at", Ty::LONG, span);
-        let (mut body, difference) = table.difference(builder, along, &build::read(at, span));
-        body.push(build::assign(fits, build::all(vec![is_fit(), table.within(along, &difference)], span)));
-        found.extend(builder.count(at, [Expr::int(0, span), extent.clone()], true, body));
-    }
+    let found = tested(builder, table, fits, &size);
     let before = vec![build::declare(fits, span), build::guarded(ask.exists(builder.vars, span), found)];
-    Made { before, fits: is_fit(), then: computed(builder, table, ask, size, span) }
+    Made { before, fits: Expr::read(fits, Ty::BOOL, span), then: computed(builder, table, ask, size, span) }
+}
+
+/// Finds out whether differences fit.
+fn tested(builder: &mut Builder<'_>, table: &Differences, fits: VarId, size: &[Expr; 2]) -> Vec<Stmt> {
+    let mut found = vec![build::assign(fits, table.small(size.clone()))];
+    found.extend(begins(builder, table, fits));
+    for (along, extent) in size.iter().enumerate() {
+        found.extend(keeps(builder, table, fits, (along, extent.clone())));
+    }
+    found
+}
+
+/// Tests the first cell, where it is not known.
+pub(super) fn begins(builder: &mut Builder<'_>, table: &Differences, fits: VarId) -> Vec<Stmt> {
+    let span = table.table.span;
+    if table.steps[0].is_some() {
+        return Vec::new();
+    }
+    let (mut found, first) = table.edge(builder, 0, &Expr::int(0, span));
+    let is_fit = Expr::read(fits, Ty::BOOL, span);
+    found.push(build::assign(fits, build::all(vec![is_fit, Differences::near(first)], span)));
+    found
+}
+
+/// Tests the differences of an edge with so many of them, where they are not known.
+pub(super) fn keeps(
+    builder: &mut Builder<'_>,
+    table: &Differences,
+    fits: VarId,
+    (along, extent): (usize, Expr),
+) -> Vec<Stmt> {
+    let span = table.table.span;
+    if table.steps[along].is_some() {
+        return Vec::new();
+    }
+    let at = builder.local("at", Ty::LONG, span);
+    let (mut body, difference) = table.difference(builder, along, &build::read(at, span));
+    let is_fit = Expr::read(fits, Ty::BOOL, span);
+    body.push(build::assign(fits, build::all(vec![is_fit, table.within(along, &difference)], span)));
+    builder.count(at, [Expr::int(0, span), extent], true, body)
 }
 
 fn computed(
