@@ -17,6 +17,11 @@ pub(super) struct Launches {
 }
 
 impl Launches {
+    /// As a word of a directive.
+    pub(super) fn word(&self) -> &'static str {
+        if self.joined { "joined" } else { "separate" }
+    }
+
     /// As a line: the property, or that there is none.
     pub(super) fn text(&self) -> &'static str {
         if self.joined { "joined" } else { "not joined" }

@@ -1,5 +1,6 @@
 //! Directives as lines, and plans as directives.
 
+use super::launches::Launches;
 use super::numbers::Number;
 use super::{Asked, AskedIter, AskedLine, asked, device, lines_of, threads};
 use crate::blame::span_of;
@@ -44,18 +45,19 @@ pub fn as_directives(program: &Program, id: FuncId, plan: &Plan, models: Models<
     let target = if plan.is_for_device() { PinTarget::Cuda } else { PinTarget::Cpu };
     let usual = plan.is_for_device().then(|| device::Usual::new(program, id, models.device));
     let shown = |(number, (map, nest)): (usize, (&Map, &Nest))| {
-        let asked = Asked::of_nest(func, map, nest);
-        let again = match &usual {
-            Some(usual) => device::nest(program, func, map, &asked, (usual, number), models.device),
-            None => threads::nests(program, func, map, &asked, models.cpu)
-                .map(|mut nests| nests.drain(..).find(|other| other == nest).unwrap_or_default()),
+        let again = |asked: &Asked| match &usual {
+            Some(usual) => device::nest(program, func, map, asked, (usual, number), models.device).ok(),
+            None => threads::nests(program, func, map, asked, models.cpu)
+                .map(|mut nests| nests.drain(..).find(|other| other == nest).unwrap_or_default())
+                .ok(),
         };
         let names = Names::of(func, map);
-        let lines = match again {
-            Ok(again) if again == *nest && asked.can_be_named(&names) => {
-                vec![format!("#pragma hidp {}", asked.directives(&names, target))]
-            }
-            Ok(_) | Err(_) => vec![format!("# no directives say all of `{}`: pin it in a .plan file", plan.name)],
+        let says_all = |asked: &Asked| asked.can_be_named(&names) && again(asked).is_some_and(|again| again == *nest);
+        // Launches are named where they are not as the planner chooses them.
+        let mut of_nest = [false, true].into_iter().map(|launches| Asked::of_nest(func, map, nest, launches));
+        let lines = match of_nest.find(says_all) {
+            Some(asked) => vec![format!("#pragma hidp {}", asked.directives(&names, target))],
+            None => vec![format!("# no directives say all of `{}`: pin it in a .plan file", plan.name)],
         };
         Shown { at: span_of(map), target: target.name(), lines }
     };
@@ -63,8 +65,8 @@ pub fn as_directives(program: &Program, id: FuncId, plan: &Plan, models: Models<
 }
 
 impl Asked {
-    /// What a nest has.
-    fn of_nest(func: &Func, map: &Map, nest: &Nest) -> Asked {
+    /// What a nest has; whether launches are joined, if that is asked for.
+    fn of_nest(func: &Func, map: &Map, nest: &Nest, says_launches: bool) -> Asked {
         let names = Names::of(func, map);
         let span = span_of(map);
         let iters = iterators(map).into_iter().map(|var| {
@@ -86,7 +88,9 @@ impl Asked {
                 stages.push(stage);
             }
         }
-        Asked { iters, stages, first: Some(span), ..Asked::default() }
+        let joined = nest.properties.contains(&Property::Joined);
+        let launches = says_launches.then_some(Launches { joined, span }).into_iter().collect();
+        Asked { iters, stages, launches, first: Some(span), ..Asked::default() }
     }
 
     /// Whether all names are the program's.
@@ -104,7 +108,9 @@ impl Asked {
         let iters: Vec<String> = self.iters.iter().map(iter).collect();
         let arrays: Vec<String> = self.stages.iter().map(|(array, _)| names.array(*array)).collect();
         let on = format!("{}: on({})", target.name(), iters.join(", "));
-        if arrays.is_empty() { on } else { format!("{on}, shared({})", arrays.join(", ")) }
+        let shared = (!arrays.is_empty()).then(|| format!("shared({})", arrays.join(", ")));
+        let launches = self.launches.iter().map(|own| format!("{}: {}", target.name(), own.word()));
+        [on].into_iter().chain(shared).chain(launches).collect::<Vec<_>>().join(", ")
     }
 
     /// As lines of a plan.

@@ -58,6 +58,30 @@ fn directives_of_a_plan_give_that_plan() {
 }
 
 #[test]
+fn directives_of_a_plan_say_whether_launches_are_joined() {
+    const STEPS: &str = "function f input float A[R][C]; output float y[R]; { for (int k = 0; k < 9; k += 1) {
+        map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); } }";
+    let models = Models { cpu: &Model::cpu(), device: &DeviceModel::cuda() };
+    let of_devices = |program: &Program| plans(program).into_iter().filter(Plan::is_for_device).collect::<Vec<_>>();
+    let plain = optimised(STEPS);
+    for (asked, is_said) in [("joined", false), ("separate", true)] {
+        let mut said = Vec::new();
+        for plan in of_devices(&optimised(&with(STEPS, &format!("#pragma hidp {asked}")))) {
+            let shown = as_directives(&plain, plain.entries[0], &plan, models);
+            let line = &shown[0].lines[0];
+            if !line.starts_with("#pragma") {
+                continue;
+            }
+            assert_eq!(line.ends_with(", cuda: separate"), is_said, "{asked}: {line}");
+            let again = of_devices(&optimised(&with(STEPS, line)));
+            assert!(!again.is_empty() && again.iter().all(|other| other.nests == plan.nests), "{asked}: {line}");
+            said.push(plan.name);
+        }
+        assert!(["thread", "warp"].iter().all(|name| said.iter().any(|said| said == name)), "{asked}: {said:?}");
+    }
+}
+
+#[test]
 fn extents_of_hicuda_become_lines() {
     let lines = |directives: &str| {
         let program = optimised(&with(FLAT, directives));
