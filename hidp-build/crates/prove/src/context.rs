@@ -17,7 +17,7 @@ use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::Scalar;
 
 use super::linear::{AtomId, AtomKey, Atoms, Interval, Lin};
-use super::solve::{infeasible, relevant};
+use super::solve::{infeasible, infeasible_with_products, relevant};
 use super::term::Term;
 
 /// Largest extent, and largest number of elements, that an array can have: no machine has memory for more bytes.
@@ -374,16 +374,7 @@ impl<'f> Context<'f> {
         let near = relevant(seed, self.facts.iter().chain(&assumed.facts), NEAR_FACTS);
         let mut rows: Vec<&Lin> = extra.iter().collect();
         rows.extend(near);
-        let range = |term| self.atoms.term_range(term);
-        if infeasible(&rows, range) {
-            return true;
-        }
-        if rows.iter().all(|row| row.is_linear()) {
-            return false;
-        }
-        let products = self.products(&rows);
-        rows.extend(&products);
-        infeasible(&rows, range)
+        infeasible_with_products(&rows, &self.atoms, |rows| self.products(rows))
     }
 
     /// Distinguishes the cases of one atom of `extra`.

@@ -1,10 +1,10 @@
 //! Whether inequalities contradict each other: what is known of equal ones, else a search for a solution, else elimination.
 
-use hidp_syntax::ordered::OrdMap;
+use hidp_syntax::ordered::{OrdMap, OrdSet};
 use std::cell::RefCell;
 
 use super::eliminate::has_contradiction;
-use super::linear::{AtomId, Interval, Lin};
+use super::linear::{AtomId, Atoms, Interval, Lin};
 use super::term::Term;
 use super::witness;
 
@@ -37,13 +37,41 @@ impl Known {
 /// Whether no integers satisfy all of `rows >= 0` where each term lies in its range. `false` when it cannot tell.
 pub(crate) fn infeasible(rows: &[&Lin], range: impl Fn(Term) -> Option<Interval>) -> bool {
     let columns = Columns::of(rows, range);
-    let key = key(rows, &columns);
+    known_or(key(rows, &columns, &[]), || contradict(rows, &columns))
+}
+
+/// As [`infeasible`] in the ranges of `atoms`. If there are products of atoms, also with the rows that `products` makes of these rows: it
+/// looks at nothing but them and the ranges, and at atoms only by their order.
+pub(crate) fn infeasible_with_products(
+    rows: &[&Lin],
+    atoms: &Atoms,
+    products: impl FnOnce(&[&Lin]) -> OrdSet<Lin>,
+) -> bool {
+    let columns = Columns::of(rows, |term| atoms.term_range(term));
+    if columns.are_atoms() {
+        return known_or(key(rows, &columns, &[]), || contradict(rows, &columns));
+    }
+    known_or(key(rows, &columns, &columns.factors(atoms)), || {
+        contradict(rows, &columns) || {
+            let made = products(rows);
+            let all: Vec<&Lin> = rows.iter().copied().chain(&made).collect();
+            contradict(&all, &Columns::of(&all, |term| atoms.term_range(term)))
+        }
+    })
+}
+
+/// What is known of this key, or else what `outcome` says.
+fn known_or(key: Vec<u8>, outcome: impl FnOnce() -> bool) -> bool {
     if let Some(outcome) = KNOWN.with_borrow(|known| known.outcomes.get(&key).copied()) {
         return outcome;
     }
-    let outcome = !witness::is_found(rows, &columns) && has_contradiction(rows, &columns);
+    let outcome = outcome();
     KNOWN.with_borrow_mut(|known| known.note(key, outcome));
     outcome
+}
+
+fn contradict(rows: &[&Lin], columns: &Columns) -> bool {
+    !witness::is_found(rows, columns) && has_contradiction(rows, columns)
 }
 
 /// The terms that occur, in their order, with the values that they may have.
@@ -70,6 +98,28 @@ impl Columns {
     pub(crate) fn ranges(&self) -> impl Iterator<Item = Option<Interval>> + '_ {
         self.0.iter().map(|(_, range)| *range)
     }
+    /// Whether none is a product of several atoms.
+    fn are_atoms(&self) -> bool {
+        self.0.iter().all(|(term, _)| term.degree() == 1)
+    }
+    /// Of which atoms each is the product: the range of each atom, in their order, and of each column its atoms by their numbers.
+    fn factors(&self, atoms: &Atoms) -> Vec<u8> {
+        let occurring: OrdSet<AtomId> = self.0.iter().flat_map(|(term, _)| term.atoms()).collect();
+        let mut text = Vec::with_capacity(occurring.len() * 8 + self.count() * 3);
+        number(occurring.len() as u128, &mut text);
+        for &atom in &occurring {
+            let range = atoms.range(atom);
+            signed(range.lo, &mut text);
+            signed(range.hi, &mut text);
+        }
+        for (term, _) in &self.0 {
+            number(term.degree() as u128, &mut text);
+            for atom in term.atoms() {
+                number(occurring.range(..atom).count() as u128, &mut text);
+            }
+        }
+        text
+    }
     /// The number of the first term that is not before this one.
     pub(crate) fn place(&self, term: Term) -> usize {
         let (mut low, mut high) = (0, self.0.len());
@@ -85,10 +135,12 @@ impl Columns {
     }
 }
 
-/// All that the outcome depends on: how many columns there are and their ranges, and of each row the factors with their columns, how
-/// many these are, and the constant.
-fn key(rows: &[&Lin], columns: &Columns) -> Vec<u8> {
-    let mut key = Vec::with_capacity(rows.len() * 8 + columns.count() * 12);
+/// All that the outcome depends on: of which atoms the columns are products if that matters, how many columns there are and their ranges,
+/// and of each row the factors with their columns, how many these are, and the constant.
+fn key(rows: &[&Lin], columns: &Columns, factors: &[u8]) -> Vec<u8> {
+    let mut key = Vec::with_capacity(rows.len() * 8 + columns.count() * 12 + factors.len());
+    number(factors.len() as u128, &mut key);
+    key.extend_from_slice(factors);
     number(columns.count() as u128, &mut key);
     for range in columns.ranges() {
         key.push(u8::from(range.is_some()));
@@ -184,7 +236,8 @@ impl AtomSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linear::{Atoms, Interval};
+    use crate::context::Context;
+    use hidp_syntax::index::Arena;
 
     /// Eliminating a column of a system without structure makes some hundred rows, and again from these, unless rows that
     /// say nothing new are left out.
@@ -229,6 +282,21 @@ mod tests {
             }
         }
         assert!(outcomes.iter().all(|&count| count > 250), "{outcomes:?}");
+    }
+
+    /// `x >= 2` and `y >= 3` contradict `xy <= 5`, and not `xz <= 5`, whose columns are like those of the first.
+    #[test]
+    fn what_is_known_of_products_is_of_the_same_factors() {
+        let vars = Arena::new();
+        let mut context = Context::new(&vars);
+        let [x, y, z] = [(); 3].map(|()| Lin::atom(context.atoms.fresh(Interval { lo: 0, hi: 9 })));
+        let refutes = |product: Option<Lin>| {
+            let most = product.and_then(|product| Lin::constant(5).sub(&product)).unwrap();
+            context.refutes(&[x.offset(-2).unwrap(), y.offset(-3).unwrap(), most], 0)
+        };
+        assert!(refutes(x.mul(&y)));
+        assert!(!refutes(x.mul(&z)));
+        assert!(refutes(x.mul(&y)), "asked again");
     }
 
     #[test]
