@@ -3,8 +3,9 @@
 //! The cell is the end of the first row and what each row adds to it in the last column. So there are three loops: each costs compilers as much as many lanes have vectors of ends.
 
 use hidp_ir::par::visit::{self, Mutator, change};
-use hidp_ir::par::{BinOp, Expr, ExprKind, Place, Stmt, Var, VarId, VarKind, same};
+use hidp_ir::par::{BinOp, Expr, ExprKind, Place, Stmt, StmtKind, Var, VarId, VarKind, same};
 use hidp_syntax::ast::Direction;
+use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
 use super::super::asked::Ask;
@@ -12,8 +13,9 @@ use super::super::build::{self, Builder};
 use super::rows::{begins, keeps, loaded, stored};
 use super::{Differences, Made, TY};
 
-/// Rows and columns of a table that is short.
-const SHORT: i64 = 32;
+/// Rows and columns of a table that is short: lanes have as much as a first-level cache holds. In order, longer tables run sooner in steps of
+/// many cells.
+const SHORT: i64 = 160;
 
 /// The type of a sum of differences.
 const SUM: Ty = Ty::Scalar(Scalar::I16);
@@ -110,7 +112,7 @@ impl Short<'_, '_> {
         let shape = vec![Expr::int(SHORT, span)];
         let row = self.builder.vars.push(Var { name, ty: TY, shape, kind: VarKind::Local, span });
         let sum = self.builder.local("sum", SUM, span);
-        let mut out = vec![build::declare(row, span), build::declare(sum, span)];
+        let mut out = vec![written(row, span), build::declare(sum, span)];
         out.extend(self.begun(row));
         out.extend(self.all(row, sum));
         let (stmts, first) = table.edge(self.builder, 1, &self.size[1]);
@@ -140,7 +142,7 @@ impl Short<'_, '_> {
         body.push(stored(row, place(), build::cast(difference, TY)));
         let mut out = Vec::new();
         for &letters in self.letters.iter().filter(|letters| letters.along == 1) {
-            out.push(build::declare(letters.own, span));
+            out.push(written(letters.own, span));
             body.push(stored(letters.own, place(), self.letter(letters, at)));
         }
         out.extend(self.counted(at, 1, body));
@@ -183,6 +185,11 @@ impl Short<'_, '_> {
         });
         body.stmts
     }
+}
+
+/// Brings an array to life of which no element is loaded before it is stored.
+fn written(array: VarId, span: Span) -> Stmt {
+    Stmt { kind: StmtKind::Declare { var: array, zero: false }, span }
 }
 
 /// Loads what is copied from there.
