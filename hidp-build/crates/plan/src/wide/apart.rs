@@ -6,7 +6,7 @@ use crate::shape::{Stride, stride_of, vectorisable};
 use crate::target::Model;
 use hidp_ir::par::effects;
 use hidp_ir::par::visit::{self, Role};
-use hidp_ir::par::{ExprKind, Func, Map, Program, VarId};
+use hidp_ir::par::{ExprKind, Fold, FoldKind, Func, Map, Place, Program, Target, VarId};
 use hidp_syntax::ordered::OrdSet;
 
 /// Whether a map inside of `map` is better run with lanes over the iterations around it.
@@ -32,7 +32,9 @@ impl Nest<'_> {
         let inner = inner_maps(&map.body);
         inner.iter().any(|inner| {
             let vectors = vectorisable(self.program, self.func, inner);
-            vectors && (self.is_short(inner) || self.takes_structs_apart(inner)) || self.has(inner)
+            vectors && (self.is_short(inner) || self.takes_structs_apart(inner))
+                || self.sums_across(inner)
+                || self.has(inner)
         })
     }
 
@@ -43,6 +45,28 @@ impl Nest<'_> {
         let mut calls = false;
         visit::walk_exprs(&map.body, |expr| calls |= matches!(expr.kind, ExprKind::Call(..)));
         is_short && (calls || self.faults)
+    }
+
+    /// Whether it has prefixes, which are no vectors of its own, of elements that are neighbours in the iterations around alone.
+    fn sums_across(&self, map: &Map) -> bool {
+        let prefixes = |fold: &Fold| fold.kind != FoldKind::Reduce;
+        let Some(own) = map.iters.last().filter(|_| map.folds.iter().any(prefixes)) else { return false };
+        let none = OrdSet::new();
+        let mut others: OrdSet<VarId> = self.classes.varying().clone();
+        others.remove(&self.lane);
+        let across = |place: &Place| {
+            let along = stride_of(place, own.var, &none);
+            !matches!(along, Stride::Unit | Stride::Invariant) && stride_of(place, self.lane, &others) == Stride::Unit
+        };
+        let (mut some, mut all) = (false, true);
+        visit::walk_places(&map.body, |place, _| all &= across(place));
+        for fold in map.folds.iter().filter(|fold| prefixes(fold)) {
+            if let Target::Element(place) = &fold.target {
+                some = true;
+                all &= across(place);
+            }
+        }
+        some && all
     }
 
     /// Whether its lanes load numbers of neighbouring structs, which iterations around would all load from one place.
@@ -102,6 +126,22 @@ mod tests {
         assert_eq!(first(&text("3", "h(x[i] * w[k])")), "wide");
         assert_eq!(first(&text("3", "x[i] * w[k]")), "rows", "compilers make vectors of the loop around");
         assert_eq!(first(&text("300", "h(x[i] * w[min(k, 7)])")), "rows", "enough for vectors of its own");
+    }
+
+    #[test]
+    fn prefixes_across_rows_have_lanes_over_columns() {
+        let text = |scan: &str| {
+            format!(
+                "function f input float a[H][W]; output float s[H][W];
+                {{ map {{ i := [0:H); j := [0:W); _v = a[i][j]; }} {scan}; }}"
+            )
+        };
+        assert_eq!(first(&text("scan(\"+\", s[i][j], _v, i := [*])")), "wide");
+        assert_eq!(first(&text("exscan(\"max\", s[i][j], _v, i := [*])")), "wide");
+        assert_eq!(first(&text("scan(\"+\", s[i][j], _v, j := [*])")), "rows", "along rows");
+        let turned =
+            text("scan(\"+\", s[i][j], _v, i := [*])").replace("= a[i][j]", "= a[j][i]").replace("a[H]", "a[W]");
+        assert_eq!(first(&turned.replace("[W][W]; output", "[W][H]; output")), "rows", "a transposed operand");
     }
 
     #[test]
