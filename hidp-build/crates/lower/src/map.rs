@@ -11,7 +11,7 @@ use hidp_ir::imp::{Expr, ExprKind, Grid, Kernel, KernelId, LoopKind, Schedule, S
 use hidp_ir::par::once::Test;
 use hidp_ir::par::{self, BinOp, FoldKind, Map};
 use hidp_plan::notation::Property;
-use hidp_plan::{self as plan, Exec, Mapping, Strategy};
+use hidp_plan::{self as plan, Exec, Mapping, Recipe, Strategy, WideShape};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -165,9 +165,17 @@ impl Lowerer<'_> {
         let (kernel, args) = self.kernel("map", span, |this, begin, end| {
             this.shared_part(map, ranges, strides, stream.as_ref(), begin, end);
         });
-        let grain = if plan::inner_maps(&map.body).is_empty() { self.model.line } else { 1 };
+        let grain = if plan::inner_maps(&map.body).is_empty() { self.model.line } else { self.lanes_together() };
         let schedule = self.schedule(grain, work.clone());
         self.body.push(Stmt::Launch { kernel, args, extent: total.clone(), schedule });
+    }
+
+    /// How many iterations a part should not be cut below: those of a vector.
+    fn lanes_together(&self) -> u32 {
+        match self.mapping.recipe {
+            Recipe::Wide(WideShape { bits, groups: _ }) => self.model.vector_bytes * 8 / u32::from(bits),
+            Recipe::Plain | Recipe::Lanes(_) | Recipe::Near(_) | Recipe::Tiled(_) | Recipe::Blocks(_) => 1,
+        }
     }
 
     /// Iterations of unequal length are taken in turn, in parts whose size follows from the number of iterations alone.
