@@ -491,7 +491,11 @@ fn threads_update_copies_of_small_arrays() {
     let entry = lowered(text);
     let rows = unit(&entry, "rows");
     assert_eq!(count(&rows.host.body, |stmt| matches!(stmt, Stmt::Alloc { zero: true, .. })), 1);
-    assert_eq!(count(&rows.host.body, is_launch), 4, "into copies, to put them together, by one thread alone, and by atoms");
+    assert_eq!(
+        count(&rows.host.body, is_launch),
+        4,
+        "into copies, to put them together, by one thread alone, and by atoms"
+    );
     assert_eq!(in_kernels(rows, is_atomic), 1, "where there are too many bins");
     assert_eq!(in_kernels(unit(&entry, "serial"), is_atomic), 0, "one thread needs no atoms");
     let unrolled = |times: Option<u32>| {

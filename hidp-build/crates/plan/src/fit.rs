@@ -101,7 +101,8 @@ pub(super) fn compare(pinned: &Nest, usual: &Nest, mapping: &Mapping, model: &De
             | Property::Updates(_)
             | Property::Flight(_)
             | Property::Registers(_)
-            | Property::FlightGroups(_) => {}
+            | Property::FlightGroups(_)
+            | Property::Ends(_) => {}
         }
     }
     let others = [pinned.tables.len(), pinned.narrow.len(), pinned.assumptions.len()];
@@ -201,7 +202,8 @@ impl Free<'_> {
                 | Property::Updates(_)
                 | Property::Flight(_)
                 | Property::Registers(_)
-                | Property::FlightGroups(_),
+                | Property::FlightGroups(_)
+                | Property::Ends(_),
                 _,
             ) => {
                 let range = choices::numbers_of_property(pinned, !self.is_on_threads());

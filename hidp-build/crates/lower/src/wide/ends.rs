@@ -6,29 +6,18 @@
 use super::super::{Lowerer, make};
 use super::control::Around;
 use hidp_ir::imp::{Expr, ExprKind, Stmt, VarId, WideKind};
-use hidp_ir::par::effects::{self, Effects};
-use hidp_ir::par::{self, BinOp, Loop};
+use hidp_ir::par::{BinOp, Loop};
+use hidp_plan::notation::Property;
+use hidp_plan::wide::{Ends, ends, times_wider};
 use hidp_syntax::ty::{Scalar, Ty};
 
-/// `count < end`, of which the end differs from lane to lane, and does not change in the loop.
-#[derive(Clone, Copy)]
-pub(super) struct Ends<'a> {
-    count: &'a par::Expr,
-    end: &'a par::Expr,
-}
-
 impl Lowerer<'_> {
-    /// What a loop of narrow lanes counts to, if that is all it tests, and lanes leave it by nothing else.
+    /// What a loop of narrow lanes counts to, if each lane has an end of its own.
     pub(super) fn ends_of<'a>(&self, node: &'a Loop) -> Option<Ends<'a>> {
-        let par::ExprKind::Binary { op: BinOp::Lt, left, right, .. } = &node.cond.kind else { return None };
-        let is_narrow = u32::from(self.lanes().bits) * self.model.narrow_lanes <= bits(right.ty)?;
-        let blocks = [&node.body, &node.step];
-        let of_end = Effects::of_expr(right);
-        let writes = blocks.map(|block| Effects::of_block(self.program, &self.func.vars, block).writes);
-        let is_fixed = writes.iter().all(|writes| writes.is_disjoint(&of_end));
-        let stays = blocks.into_iter().all(|block| !effects::may_jump(block));
-        let parts = !self.varies(left) && self.varies(right) && right.ty == left.ty;
-        (is_narrow && is_fixed && stays && parts).then_some(Ends { count: left, end: right })
+        let times = self.mapping.number(Property::Ends)?;
+        let ends = ends(self.program, self.func, node)?;
+        let of_lanes = !self.varies(ends.count) && self.varies(ends.end);
+        (of_lanes && times_wider(ends, self.lanes().bits) >= times).then_some(ends)
     }
 
     /// Turns up to the least end of the lanes that are here, with what `lower` makes of the body and then of the step.
@@ -56,8 +45,4 @@ impl Lowerer<'_> {
         let step = self.body.leave();
         self.body.push(Stmt::Forever { body, step });
     }
-}
-
-fn bits(ty: Ty) -> Option<u32> {
-    Some(ty.scalar()?.size() as u32 * 8)
 }

@@ -127,7 +127,8 @@ impl Asked {
                 | Property::Updates(_)
                 | Property::Flight(_)
                 | Property::Registers(_)
-                | Property::FlightGroups(_) => true,
+                | Property::FlightGroups(_)
+                | Property::Ends(_) => true,
             };
             mapping.choices.retain(others);
             mapping.choices.push(Property::Turns(chunk));

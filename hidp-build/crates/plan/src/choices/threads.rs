@@ -33,13 +33,15 @@ const FLIGHT: Numbers = Numbers::PowersTo(8);
 const REGISTERS: Numbers = Numbers::PowersTo(32);
 /// Of groups of lanes in a range.
 const WHOLE: Numbers = Numbers::From(1, 1 << 16);
+/// Of how many times narrower lanes are than something else.
+const NARROWER: Numbers = Numbers::PowersTo(8);
 /// Most elements in a tile of lanes.
 const MOST_TILE: u64 = 1 << 14;
 /// Of lanes of a tile.
 const COLUMNS: Numbers = Numbers::From(1, 1 << 14);
 
 /// Of nests on threads. A row may ask for those before it.
-pub(super) static OF_NESTS: [Choice<Property, Model>; 13] = [
+pub(super) static OF_NESTS: [Choice<Property, Model>; 14] = [
     Choice {
         word: Property::Together,
         numbers: ANY,
@@ -157,6 +159,14 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 13] = [
         expected: "more vectors may be in flight together",
         suits: |facts, _| facts.mapping.number(Property::Flight).is_some(),
         usual: |facts, nest, model| wide::part_early(facts, nest).then_some(model.flight_groups),
+    },
+    Choice {
+        word: Property::Ends,
+        numbers: NARROWER,
+        needed: NEVER,
+        expected: "whole iterations are in lanes, and count to an end of each lane",
+        suits: |facts, nest| wide::has_ends(facts, nest),
+        usual: |facts, nest, model| wide::has_wide_ends(facts, nest, model).then_some(model.narrow_lanes),
     },
 ];
 

@@ -210,7 +210,8 @@ impl Lines {
                 | Property::Updates(_)
                 | Property::Flight(_)
                 | Property::Registers(_)
-                | Property::FlightGroups(_) => lines.choices.push(*property),
+                | Property::FlightGroups(_)
+                | Property::Ends(_) => lines.choices.push(*property),
             }
         }
         Ok(lines)

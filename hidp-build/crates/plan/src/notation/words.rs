@@ -90,6 +90,8 @@ vocabulary! {
         Registers = "registers",
         /// That many are where a range has iterations for so many groups of them.
         FlightGroups = "flight_groups",
+        /// Loops of lanes that are so many times narrower than the end to which each lane counts look up the least of these.
+        Ends = "ends",
         /// So many lanes of a warp lie next to each other along the columns of a tile of results.
         WarpColumns = "warp_columns",
     }
