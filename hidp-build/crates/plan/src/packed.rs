@@ -336,6 +336,8 @@ mod tests {
             }
         }
         assert_eq!(of("long", set, "count = N;", "flag[i] == 1", kept), 1, "a statement that can wait");
+        let pragma = "\n#pragma hidp unroll(4)\n";
+        assert_eq!(of("long", set, pragma, "flag[i] == 1", kept), 0, "a directive of the map that places");
         assert_eq!(of("long", set, "y[0] = 1;", "flag[i] == 1", kept), 0, "a statement that is in the way");
         assert_eq!(of("long", set, "count = at[0];", "flag[i] == 1", kept), 0, "another use of the places");
         assert_eq!(of("long", set, "", "flag[i] == 0", kept), 0, "what is left out");

@@ -201,6 +201,10 @@ impl Positions<'_> {
     /// The map that places, with the condition in place of the flag.
     fn placed(&self, stmt: &Stmt, sum: &Sum, flags: &Flags) -> Option<Map> {
         let StmtKind::Map(map) = &stmt.kind else { return None };
+        // What is asked of the map was not asked of one that adds up.
+        if map.directives != Directives::default() {
+            return None;
+        }
         let iter = over(map, sum)?;
         let effects = Effects::of_stmt(self.program, &self.whole.vars, stmt);
         let kept = Effects::of_expr(&flags.cond).is_disjoint(&effects.outer_writes());
