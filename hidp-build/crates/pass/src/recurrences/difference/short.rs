@@ -13,9 +13,9 @@ use super::super::build::{self, Builder};
 use super::rows::{begins, keeps, loaded, stored};
 use super::{Differences, Made, TY};
 
-/// Rows and columns of a table that is short: lanes have as much as a first-level cache holds. In order, longer tables run sooner in steps of
-/// many cells.
-const SHORT: i64 = 160;
+/// Rows and columns of a table that is short. A longer one in its group has all of them computed in order, cell by cell: with as many as 160, that
+/// takes three times as long as steps of many cells.
+const SHORT: i64 = 64;
 
 /// The type of a sum of differences.
 const SUM: Ty = Ty::Scalar(Scalar::I16);
