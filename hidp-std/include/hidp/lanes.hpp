@@ -321,19 +321,7 @@ HIDP_INLINE Wide<To, B, G> wide_cast(const Wide<From, B, G> &a) {
   }
 }
 
-// Divisors are not 0 and counts are below the width in all lanes: who calls has chosen harmless ones where nobody is.
-template <class T, int B, int G>
-HIDP_INLINE Wide<T, B, G> wide_div(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return a.part[at] / b.part[at]; });
-  } else {
-    return wide_apply<T>([](T x, T y) HIDP_INLINED { return div(x, y); }, a, b);
-  }
-}
-template <class T, int B, int G>
-HIDP_INLINE Wide<T, B, G> wide_rem(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {
-  return wide_apply<T>([](T x, T y) HIDP_INLINED { return rem(x, y); }, a, b);
-}
+// Counts are below the width in all lanes: who calls has chosen harmless ones where nobody is.
 template <class T, class N, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_shl(const Wide<T, B, G> &a, const Wide<N, B, G> &count) {
   const auto counts = wide_cast<T>(count);

@@ -1,14 +1,13 @@
 //! Uses of a function or an entry: which names must be declared, and how.
 
 use super::sums;
-use super::wide::constant_divisor;
 use hidp_ir::imp::visit::{accessed, each_expr, each_stmt, overwritten};
 use hidp_ir::imp::{
     Entry, Expr, ExprKind, Function, LoopKind, Prim, Stmt, TemplateArg, Unit, UnitTarget, VarId, VarKind, WideKind,
     WideStmt, each_wide, wides_of,
 };
 use hidp_ir::par::visit::{Visitor, look};
-use hidp_ir::par::{self, FoldFn, Program, ScalarFnId};
+use hidp_ir::par::{self, BinOp, FoldFn, Program, ScalarFnId};
 use hidp_syntax::index::Id;
 use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::{StructId, Ty};
@@ -167,7 +166,7 @@ impl Collector<'_> {
             each_wide(value, &mut |wide| match &wide.kind {
                 WideKind::Call(call) => self.scalar_fn(call.function),
                 WideKind::Load(element) => own_way |= element.has_own_way(),
-                WideKind::Binary(op, _, by) => quotients |= constant_divisor(*op, by).is_some(),
+                WideKind::Binary(op, ..) => quotients |= matches!(op, BinOp::Div | BinOp::Rem),
                 WideKind::Splat(_)
                 | WideKind::Iota(_)
                 | WideKind::Var(_)

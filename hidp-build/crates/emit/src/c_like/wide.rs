@@ -387,7 +387,7 @@ fn operator(op: BinOp) -> Operator {
 }
 
 /// The positive integer that all lanes divide by.
-pub(super) fn constant_divisor(op: BinOp, by: &Wide) -> Option<i64> {
+fn constant_divisor(op: BinOp, by: &Wide) -> Option<i64> {
     let WideKind::Splat(value) = &by.kind else { return None };
     let ExprKind::Int(value) = &value.kind else { return None };
     let divides = matches!(op, BinOp::Div | BinOp::Rem) && by.ty.is_integer();
