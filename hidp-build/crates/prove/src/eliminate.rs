@@ -9,6 +9,8 @@ use super::solve::Columns;
 
 /// More constraints than this, and the answer is "not proved".
 const BUDGET: usize = 400;
+/// Sums of two rows, and the answer is "not proved" after more. Proofs for the kernels of all examples take at most 3500.
+const SUMS: usize = 6000;
 /// An elimination that makes more rows than this comes after all that make fewer.
 const MANY: usize = 64;
 /// Rows with larger numbers are dropped, which only loses proofs.
@@ -69,13 +71,21 @@ struct System {
     rows: OrdMap<Row, (i128, Origin)>,
     /// How many columns are eliminated.
     eliminated: u32,
+    /// How many rows were inserted, given ones and sums.
+    inserted: usize,
     contradiction: bool,
 }
 
 impl System {
+    /// Whether going on would take too long.
+    fn is_spent(&self) -> bool {
+        self.rows.len() > BUDGET || self.inserted > SUMS
+    }
+
     /// Adds a row, divided by the greatest common divisor of its factors. Unless that rounds, which says more than the sum did, a sum
     /// of too many given rows says nothing new.
     fn insert(&mut self, mut row: Row, mut constant: i128, origin: Origin) {
+        self.inserted += 1;
         let (mut divisor, mut largest, mut rounds) = (0, constant.unsigned_abs(), false);
         for &(_, factor) in &row.0 {
             largest = largest.max(factor.unsigned_abs());
@@ -149,7 +159,7 @@ impl System {
                 if let (Some(row), Some(constant)) = (combined_rows([low, high], factors), constant) {
                     self.insert(row, constant, origin);
                 }
-                if self.contradiction || self.rows.len() > BUDGET {
+                if self.contradiction || self.is_spent() {
                     return;
                 }
             }
@@ -184,32 +194,77 @@ fn combined_rows([a, b]: [&Row; 2], factors: [i128; 2]) -> Option<Row> {
     }
 }
 
+/// `row + constant >= 0`
+type Given = (Row, i128);
+
+/// Puts what a column equals in its place, where two rows say so with a factor of 1. This is exact for integers, and elimination would
+/// combine every two rows of the column.
+fn without_equalities(mut given: Vec<Given>) -> Vec<Given> {
+    let mut at = 0;
+    while at < given.len() {
+        let Some((other, column, factor)) = equality(&given[at], &given[at + 1..]) else {
+            at += 1;
+            continue;
+        };
+        given.remove(at + 1 + other);
+        let equal = given.remove(at);
+        given.retain_mut(|row| replaces(row, column, &equal, factor));
+    }
+    given
+}
+
+/// The row that makes one an equality, and the last column there that has a factor of 1 or -1.
+fn equality(row: &Given, others: &[Given]) -> Option<(usize, usize, i128)> {
+    let &(column, factor) = row.0.0.iter().rev().find(|(_, factor)| factor.unsigned_abs() == 1)?;
+    let other = others.iter().position(|other| are_opposite(row, other))?;
+    Some((other, column, factor))
+}
+
+/// Whether both say that their sums are 0.
+fn are_opposite((one, constant): &Given, (other, negated): &Given) -> bool {
+    let opposite =
+        |(one, other): (&(usize, i128), &(usize, i128))| one.0 == other.0 && one.1.checked_neg() == Some(other.1);
+    constant.checked_neg() == Some(*negated) && one.0.len() == other.0.len() && one.0.iter().zip(&other.0).all(opposite)
+}
+
+/// Takes a column out of a row by what it equals, where it has this factor of 1 or -1. `false` if a number becomes too large.
+fn replaces((row, constant): &mut Given, column: usize, (equal, value): &Given, factor: i128) -> bool {
+    let own = row.factor(column);
+    if own == 0 {
+        return true;
+    }
+    let Some(times) = own.checked_mul(-factor) else { return false };
+    let sums = (combined_rows([row, equal], [1, times]), combined([*constant, *value], [1, times]));
+    let (Some(sum), Some(sum_constant)) = sums else { return false };
+    (*row, *constant) = (sum, sum_constant);
+    true
+}
+
 /// Whether elimination ends in a contradiction of `rows >= 0` where each column lies in its range.
 pub(crate) fn has_contradiction(rows: &[&Lin], columns: &Columns) -> bool {
-    let mut system = System::default();
-    let mut number = 0;
-    let mut given = |factors: Row, constant: i128| {
-        let mut origin = Origin::default();
-        origin[(number / 64).min(2)] = 1 << if number < 192 { number % 64 } else { 63 };
-        number += 1;
-        system.insert(factors, constant, origin);
-    };
+    let mut given: Vec<Given> = Vec::with_capacity(rows.len() + 2 * columns.count());
     for row in rows {
         // Columns are in the order of terms, as the terms of a sum are.
         let factors = row.terms.iter().map(|&(term, factor)| (columns.place(term), factor)).collect();
-        given(Row(factors), row.constant);
+        given.push((Row(factors), row.constant));
     }
     for (column, range) in columns.ranges().enumerate() {
         let Some(range) = range else { continue };
         for (factor, constant) in [(1, range.lo.saturating_neg()), (-1, range.hi)] {
-            given(Row(vec![(column, factor)]), constant);
+            given.push((Row(vec![(column, factor)]), constant));
         }
+    }
+    let mut system = System::default();
+    for (number, (row, constant)) in without_equalities(given).into_iter().enumerate() {
+        let mut origin = Origin::default();
+        origin[(number / 64).min(2)] = 1 << if number < 192 { number % 64 } else { 63 };
+        system.insert(row, constant, origin);
     }
     loop {
         if system.contradiction {
             return true;
         }
-        if system.rows.len() > BUDGET {
+        if system.is_spent() {
             return false;
         }
         let cheapest = system.cheapest(columns.count());
@@ -239,6 +294,20 @@ mod tests {
         for [a, b] in pairs() {
             assert_eq!(row(a).cmp(&row(b)), a.cmp(&b), "{a:?} {b:?}");
         }
+    }
+
+    /// `x = y + z`, `y = 3 - z`: `x` is 3, and nothing is left to eliminate.
+    #[test]
+    fn equal_values_are_put_in_place() {
+        let equal = |factors: [i128; 4], constant: i128| {
+            [(row(factors), constant), (row(factors.map(|factor| -factor)), -constant)]
+        };
+        let given = [equal([1, -1, -1, 0], 0), equal([0, 1, 1, 0], -3)].concat();
+        let with = |extra: (Row, i128)| without_equalities([given.clone(), vec![extra]].concat());
+        assert!(with((row([2, 0, 0, 1]), -5)) == [(row([0, 0, 0, 1]), 1)], "2x + w - 5");
+        assert!(with((row([-1, 0, 0, 0]), 2)) == [(row([0; 4]), -1)], "2 - x");
+        let twice = equal([2, 0, 0, 0], -3).to_vec();
+        assert!(without_equalities(twice.clone()) == twice, "no integer is 3/2, which is not what this finds");
     }
 
     #[test]
