@@ -24,7 +24,7 @@ use hidp_syntax::ty::Scalar;
 const MOST_OUTER: usize = 1;
 
 /// A nest that tiles suit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Tiled {
     /// What lanes share, in the order of their first use.
     pub operands: Vec<Operand>,
@@ -33,7 +33,7 @@ pub struct Tiled {
 }
 
 /// Elements that a fold loads and that several results share.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Operand {
     /// The access.
     pub place: Place,

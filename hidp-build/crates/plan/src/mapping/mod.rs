@@ -25,7 +25,7 @@ pub(super) use read::strategy_of_threads;
 pub(super) use write_device::level_of;
 
 /// How a nest runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Mapping {
     /// What it is called in short.
     pub strategy: Strategy,
@@ -202,7 +202,7 @@ impl Staging {
 }
 
 /// What a nest is made for, with what was found out about it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Recipe {
     /// Levels say all.
     Plain,
@@ -219,7 +219,7 @@ pub enum Recipe {
 }
 
 /// Tiles of results.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Tiling {
     /// What the fold loads.
     pub tiled: Tiled,

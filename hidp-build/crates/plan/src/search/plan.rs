@@ -127,12 +127,20 @@ impl<'a> Entry<'a> {
 
     /// What is known of plans with these mappings at each point.
     pub(super) fn compared(&self, plans: &[Option<Vec<Mapping>>], measures: &[Measure]) -> Vec<Point> {
-        let of_nests = |mappings: &Vec<Mapping>| -> Vec<Times> {
-            mappings.iter().enumerate().map(|(nest, mapping)| self.times(nest, mapping)).collect()
+        // Plans have the same mapping of many nests.
+        let mut known: Vec<Vec<(&Mapping, Times)>> = self.facts.iter().map(|_| Vec::new()).collect();
+        for (nest, mapping) in plans.iter().flatten().flat_map(|mappings| mappings.iter().enumerate()) {
+            if known[nest].iter().all(|(other, _)| *other != mapping) {
+                known[nest].push((mapping, self.times(nest, mapping)));
+            }
+        }
+        let times_of = |(nest, mapping): (usize, &Mapping)| {
+            known[nest].iter().find(|(other, _)| *other == mapping).map(|(_, times)| times)
         };
-        let nests: Vec<Option<Vec<Times>>> = plans.iter().map(|plan| plan.as_ref().map(of_nests)).collect();
+        let of_nests = |mappings: &Vec<Mapping>| mappings.iter().enumerate().filter_map(times_of).collect();
+        let nests: Vec<Option<Vec<&Times>>> = plans.iter().map(|plan| plan.as_ref().map(of_nests)).collect();
         let of = |(sizes, numbers): &(Vec<i64>, Vec<usize>)| {
-            let time = |nests: &Option<Vec<Times>>| self.time(&nests.as_ref()?.iter().collect::<Vec<_>>(), numbers);
+            let time = |nests: &Option<Vec<&Times>>| self.time(nests.as_ref()?, numbers);
             Point { measures: self.measures(measures, sizes), times: nests.iter().map(time).collect() }
         };
         self.points.iter().map(of).collect()
