@@ -102,7 +102,7 @@ fn sum_of_condition<'f>(program: &Program, func: &Func, map: &'f Map) -> Option<
     let (StmtKind::Declare { .. }, StmtKind::Assign { var, value }) = (&declare.kind, &assign.kind) else {
         return None;
     };
-    let cond = select_of_one(value)?;
+    let cond = value.as_flag()?;
     let Target::Element(place) = &fold.target else { return None };
     let array = &func.vars[place.array];
     let sums = fold.kind != FoldKind::Reduce && added(fold).is_some() && *var == fold.value;
@@ -118,12 +118,6 @@ fn added(fold: &Fold) -> Option<Scalar> {
         Ty::Scalar(sum @ (Scalar::I32 | Scalar::I64)) if fold.op.func == FoldFn::Add => Some(sum),
         Ty::Scalar(_) | Ty::Struct(_) => None,
     }
-}
-
-/// When a value is 1, if it is 0 otherwise.
-fn select_of_one(value: &Expr) -> Option<&Expr> {
-    let ExprKind::Select { cond, then, otherwise } = &value.kind else { return None };
-    (then.as_int() == Some(1) && otherwise.as_int() == Some(0)).then_some(cond)
 }
 
 /// A condition on the iterations of the nest before, as this one says it.
@@ -146,7 +140,7 @@ fn total(map: &Map, condition: &Expr, prefix: &Fold, (iter, fold): (VarId, &Fold
     let wanted = in_next(map, condition, iter);
     let counts = map.body.stmts.iter().any(|stmt| {
         let StmtKind::Assign { var, value } = &stmt.kind else { return false };
-        *var == fold.value && select_of_one(value).is_some_and(|cond| same::expr(cond, &wanted))
+        *var == fold.value && value.as_flag().is_some_and(|cond| same::expr(cond, &wanted))
     });
     // Its declaration and that assignment.
     (added(fold) == added(prefix) && counts && mentions == 2).then_some(*var)

@@ -225,6 +225,11 @@ impl Expr {
             _ => None,
         }
     }
+    /// When this is 1, if it is 0 otherwise.
+    pub fn as_flag(&self) -> Option<&Expr> {
+        let ExprKind::Select { cond, then, otherwise } = &self.kind else { return None };
+        (then.as_int() == Some(1) && otherwise.as_int() == Some(0)).then_some(cond)
+    }
     /// The scalar type of a value that is no struct.
     pub fn scalar(&self) -> Scalar {
         self.ty.scalar().expect("a scalar expression")

@@ -189,7 +189,7 @@ impl Positions<'_> {
         let StmtKind::Map(map) = &stmt.kind else { return None };
         let iter = over(map, sum)?;
         let [Stmt { kind: StmtKind::Store { place, value }, .. }] = &map.body.stmts[..] else { return None };
-        let cond = condition(value)?;
+        let cond = value.as_flag()?;
         let good = is_at(place, sum.flag, iter)
             && map.folds.is_empty()
             && map.directives == Directives::default()
@@ -289,16 +289,6 @@ fn over(map: &Map, sum: &Sum) -> Option<VarId> {
 fn is_at(place: &Place, array: VarId, iter: VarId) -> bool {
     let own = matches!(&place.index[..], [index] if index.kind == ExprKind::Read(iter));
     own && place.array == array && place.unproved == 0 && place.path.is_empty()
-}
-
-/// When a value is 1, if it is 0 otherwise.
-fn condition(value: &Expr) -> Option<&Expr> {
-    match &value.kind {
-        ExprKind::Select { cond, then, otherwise } => {
-            (then.as_int() == Some(1) && otherwise.as_int() == Some(0)).then_some(cond)
-        }
-        _ => None,
-    }
 }
 
 /// Whether a condition asks for the flag of an iteration.
