@@ -168,7 +168,7 @@ pub(crate) fn executor() -> Result<PathBuf, String> {
 }
 
 /// What the run time's headers ask for by pragmas, which a precompiled header loses.
-pub(crate) const LOST: [&str; 7] = [
+pub(crate) const LOST: [&str; 8] = [
     "-Wno-unknown-warning-option",
     "-Wno-unknown-pragmas",
     "-Wno-type-limits",
@@ -176,4 +176,5 @@ pub(crate) const LOST: [&str; 7] = [
     "-Wno-overflow",
     "-Wno-misleading-indentation",
     "-Wno-maybe-uninitialized",
+    "-Wno-aggressive-loop-optimizations",
 ];

@@ -51,5 +51,7 @@
 #pragma clang diagnostic ignored "-Wpass-failed"
 #else
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+// What bounds a loop may be tested outside of the function that has it.
+#pragma GCC diagnostic ignored "-Waggressive-loop-optimizations"
 #endif
 #endif

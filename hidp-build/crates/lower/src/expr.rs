@@ -224,6 +224,9 @@ impl Lowerer<'_> {
         if let Some(copy) = self.near_element(place) {
             return make::load(copy, ty);
         }
+        if self.is_held(place.array) {
+            return self.held_value(place, ty);
+        }
         let (element, _) = self.element(place);
         self.load_element(element, ty)
     }
@@ -273,6 +276,7 @@ impl Lowerer<'_> {
         let index = self.linear(&array.extents, indices);
         let index = array.stride.map_or(index.clone(), |stride| make::mul(index, stride));
         let index = array.window.map_or(index.clone(), |window| make::add(window, index));
+        let index = self.held_index(place.array, index);
         let alone = self.is_device_host() || self.body.is_own(array.base);
         let relaxed = place.access == Access::Shared && !alone;
         (Element { base: array.base, index: Box::new(index), path: place.path.clone(), relaxed }, all_ok)

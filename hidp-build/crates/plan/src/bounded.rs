@@ -15,18 +15,16 @@ const MOST_EXTENT: i128 = 1 << 56;
 
 /// The number of elements of an array, or a bound of it.
 pub(super) fn most_elements(func: &Func, array: VarId) -> Option<u32> {
-    let mut around = Vec::new();
-    if !conditions(&func.body, array, &mut around) {
-        return None;
-    }
-    let mut ranges = Ranges { func, known: OrdMap::new() };
-    for (condition, holds) in around {
-        ranges.learn(condition, holds);
-    }
+    let ranges = Ranges::around(func, array)?;
     func.vars[array].shape.iter().try_fold(1u32, |count, extent| {
         let (_, most) = ranges.of(extent);
         count.checked_mul(u32::try_from(most.max(0)).ok()?).filter(|count| *count <= MOST_ELEMENTS)
     })
+}
+
+/// The largest value that an integer may have where an array is declared.
+pub(super) fn most(func: &Func, array: VarId, value: &Expr) -> Option<i128> {
+    Ranges::around(func, array).map(|ranges| ranges.of(value).1)
 }
 
 /// The conditions of the branches around an array's declaration, and whether they hold there; `false` if it is declared elsewhere.
@@ -67,7 +65,20 @@ struct Ranges<'f> {
     known: OrdMap<VarId, Range>,
 }
 
-impl Ranges<'_> {
+impl<'f> Ranges<'f> {
+    /// What is known where an array is declared.
+    fn around(func: &'f Func, array: VarId) -> Option<Self> {
+        let mut around = Vec::new();
+        if !conditions(&func.body, array, &mut around) {
+            return None;
+        }
+        let mut ranges = Ranges { func, known: OrdMap::new() };
+        for (condition, holds) in around {
+            ranges.learn(condition, holds);
+        }
+        Some(ranges)
+    }
+
     fn learn(&mut self, condition: &Expr, holds: bool) {
         match &condition.kind {
             ExprKind::Lazy { and, left, right } if *and == holds => {

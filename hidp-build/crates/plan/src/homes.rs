@@ -1,21 +1,25 @@
-//! Where arrays of iterations are that the lanes of a group share: in shared memory of its block as far as that has room, else in memory
-//! that the host allocates.
+//! Where arrays of iterations are that the lanes of a group share: in their registers, in shared memory of its block as far as that has
+//! room, else in memory that the host allocates.
 
 use std::fmt;
 
 use super::bounded::most_elements;
 use super::device::scope_of;
-use super::mapping::{Mapping, key};
+use super::mapping::{Exec, Mapping, key};
 use super::private::{Private, Store, launched, private_arrays};
+use super::registers::held;
 use super::{Plan, nests};
 use crate::target::DeviceModel;
-use hidp_ir::par::{Func, Map, Program};
+use hidp_ir::par::{Func, Map, Program, VarId};
 use hidp_syntax::ast::Level;
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::{Scalar, Ty};
 
 /// Where one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Home {
+    /// Each lane of a group has an element.
+    Registers,
     /// Each group of a block has so many elements of an array there.
     Shared {
         /// Elements of a group, at most.
@@ -50,6 +54,7 @@ pub enum Reason {
 impl fmt::Display for Home {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Home::Registers => f.write_str("registers, an element per lane"),
             Home::Shared { count, groups: 1 } => write!(f, "shared memory, {count} elements per block"),
             Home::Shared { count, groups } => {
                 write!(f, "shared memory, {count} elements for each of a block's {groups} groups")
@@ -69,11 +74,20 @@ impl fmt::Display for Home {
 pub fn homes(
     program: &Program,
     func: &Func,
+    (map, exec): (&Map, &dyn Fn(VarId) -> Option<Exec>),
     privates: &[Private],
     (level, block, copies): (Level, u32, bool),
     model: &DeviceModel,
 ) -> Vec<Home> {
-    let groups = block / model.lanes(level, block).max(1);
+    let lanes = model.lanes(level, block).max(1);
+    let groups = block / lanes;
+    let held = if level > Level::Block {
+        let bounded = |var: &VarId| most_elements(func, *var).is_some_and(|count| count <= lanes);
+        let small = privates.iter().filter(|private| private.scope == level).filter_map(Private::array).filter(bounded);
+        held(func, map, exec, lanes, small.collect())
+    } else {
+        OrdSet::new()
+    };
     let mut left = room(block, copies, model);
     let home = |private: &Private| {
         let Store::Array(var) = private.store else { return Home::Scratch(Reason::Copies) };
@@ -82,6 +96,9 @@ pub fn homes(
         }
         if private.scope != level {
             return Home::Scratch(Reason::OfParts);
+        }
+        if held.contains(&var) {
+            return Home::Registers;
         }
         let Some(count) = most_elements(func, var) else { return Home::Scratch(Reason::Size) };
         let each = u64::from(count) * bytes_of(program, func.vars[var].ty);
@@ -135,7 +152,7 @@ fn of_launch(program: &Program, func: &Func, map: &Map, mapping: &Mapping, model
     let level = scope_of(map, &exec);
     let Ok(privates) = private_arrays(program, func, map, level, &exec, model.small_array) else { return Vec::new() };
     let block = key(map).and_then(|key| mapping.blocks.get(&key)).copied().unwrap_or(model.block);
-    let homes = homes(program, func, &privates, (level, block, !mapping.copied.is_empty()), model);
+    let homes = homes(program, func, (map, &exec), &privates, (level, block, !mapping.copied.is_empty()), model);
     let line = |(private, home): (&Private, &Home)| match private.store {
         Store::Array(var) => Some(format!("{}: {home}", func.vars[var].name)),
         Store::Copies(_) => None,

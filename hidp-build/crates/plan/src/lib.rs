@@ -55,6 +55,7 @@ mod record;
 mod refusal;
 #[cfg(test)]
 mod refusal_tests;
+mod registers;
 mod score;
 pub mod search;
 mod shape;
@@ -97,6 +98,7 @@ pub use prefixes::prefixes_of_library;
 pub use private::{Private, Store, direct_segments, private_arrays, repeated_segments};
 pub use record::{Record, read_records, stable_hash};
 pub use refusal::{CONSTRAINTS, Constraint, Refusal};
+pub use registers::is_own;
 pub use score::Score;
 pub use shape::{
     Stride, coefficient, gathers, invariant, irregular, straight, streamed_outputs, stride_of, vectorisable,

@@ -41,6 +41,16 @@ pub struct Private {
     pub scope: Level,
 }
 
+impl Private {
+    /// The array that it is of, if it is one.
+    pub(super) fn array(&self) -> Option<VarId> {
+        match self.store {
+            Store::Array(var) => Some(var),
+            Store::Copies(_) => None,
+        }
+    }
+}
+
 /// The memory of an iteration of `map`, run by groups of `level`: none for small arrays of a single lane. An error is the name of
 /// what has a size that only the iteration itself finds.
 pub fn private_arrays(

@@ -242,7 +242,7 @@ impl<'u> Machine<'u> {
             Stmt::CheckTrap => return Err(Stop::Unknown("functions that can fault")),
             Stmt::Prim(_) => return Err(Stop::Unknown("primitives")),
             Stmt::Move { .. } | Stmt::StreamOut { .. } => return Err(Stop::Unknown("copies of rows")),
-            Stmt::LaunchGrid { .. } | Stmt::Single { .. } | Stmt::Sync(_) | Stmt::Lanes { .. } => {
+            Stmt::LaunchGrid { .. } | Stmt::Single { .. } | Stmt::Sync(_) | Stmt::Lanes { .. } | Stmt::Shuffle(_) => {
                 return Err(Stop::Unknown("units for devices"));
             }
         }

@@ -5,7 +5,7 @@ use super::prim::functor;
 use super::stmt::Printer;
 use super::text::Text;
 use hidp_ir::imp::visit::each_stmt;
-use hidp_ir::imp::{Block, ExprKind, Level, Loop, LoopKind, Reduction, Share, Stmt, VarId, can_trap};
+use hidp_ir::imp::{Block, ExprKind, Level, Loop, LoopKind, Reduction, Share, Shuffle, Stmt, VarId, can_trap};
 use hidp_ir::par::{FoldFn, Program};
 
 /// The run time's type for a level.
@@ -56,6 +56,7 @@ fn raises_itself(program: &Program, stmt: &Stmt) -> bool {
         | Stmt::Single { .. }
         | Stmt::Sync(_)
         | Stmt::Lanes { .. }
+        | Stmt::Shuffle(_)
         | Stmt::Move { .. }
         | Stmt::StreamOut { .. }
         | Stmt::Group(_)
@@ -152,6 +153,13 @@ impl Printer<'_> {
         self.once(body, out);
         self.levels.pop();
         out.close("}");
+    }
+
+    /// Each lane gets a value of another one.
+    pub(super) fn shuffle(&self, shuffle: &Shuffle, out: &mut Text) {
+        let [to, from, of] = [shuffle.to, shuffle.from, shuffle.of].map(|var| self.scope.name(var));
+        let (group, number) = (level(shuffle.group), self.scope.site(|numbers| numbers.shuffle(shuffle)));
+        out.line(format!("{to}[0] = hidp::shuffle_from<{group}>(worker, {from}[0], uint32_t({of}[0]){number});"));
     }
 
     /// Leaves if a function has raised: all lanes of the group if one of them has.

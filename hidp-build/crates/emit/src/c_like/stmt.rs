@@ -75,6 +75,7 @@ impl<'a> Printer<'a> {
             Stmt::Single { group, body } => self.single(*group, body, out),
             Stmt::Sync(group) => out.line(format!("hidp::sync<{}>(worker);", level(*group))),
             Stmt::Lanes { group, lane, body } => self.lanes(*group, *lane, body, out),
+            Stmt::Shuffle(shuffle) => self.shuffle(shuffle, out),
             Stmt::Move { to, from, count } => {
                 out.line(memory::moved(&self.scope, self.dialect, to, from, *count));
             }

@@ -143,6 +143,7 @@ impl Dialect for Cuda<'_> {
             | Stmt::Single { .. }
             | Stmt::Sync(_)
             | Stmt::Lanes { .. }
+            | Stmt::Shuffle(_)
             | Stmt::Move { .. }
             | Stmt::CheckTrap
             | Stmt::Prim(_) => {}

@@ -122,7 +122,12 @@ impl Dialect for OpenMp<'_> {
                 out.line(format!("hidp::stream_out(worker, &{target}, {}, {});", scope.name(*tile), text(count)));
             }
             // Of devices; a CPU unit holds none.
-            Stmt::LaunchGrid { .. } | Stmt::Single { .. } | Stmt::Sync(_) | Stmt::Lanes { .. } | Stmt::Move { .. } => {}
+            Stmt::LaunchGrid { .. }
+            | Stmt::Single { .. }
+            | Stmt::Sync(_)
+            | Stmt::Lanes { .. }
+            | Stmt::Shuffle(_)
+            | Stmt::Move { .. } => {}
             // Common to all targets.
             Stmt::At(_)
             | Stmt::Let { .. }

@@ -233,6 +233,7 @@ impl<'a> Walk<'a> {
             Stmt::Leave(_) => self.leaves(None),
             // Without accesses, or of the host or the CPU. A fault ends what is counted.
             Stmt::Sync(_)
+            | Stmt::Shuffle(_)
             | Stmt::CheckTrap
             | Stmt::Alloc { .. }
             | Stmt::Free(_)

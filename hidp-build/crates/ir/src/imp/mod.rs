@@ -41,22 +41,24 @@
 //!     `check` found. What an item leaves there the next one finds: the end of the kernel is followed by its start.
 //! 13. `Lanes` names the level of its scope, is in no `Single`, and holds nothing that faults; its body is at the scope `thread`,
 //!     and everything of rule 9 and 10 for `Spread` holds for it. Registers are introduced in the scope of a group, and accessed
-//!     in `Lanes` only.
+//!     where a lane is alone and it is known which one: in `Lanes`, in a `Broadcast`, and in a cyclic `Spread` to threads of a
+//!     warp or less that runs by 1 from 0 to at most the number of its lanes.
+//! 14. `Shuffle` names the level of its scope, a warp or less, and is in no `Single`; its registers have one element.
 //!
 //! # Whole iterations in lanes
-//! 14. `Group`s are in kernels of CPU units only, in no simd loop and no other group. Wide values, masks and wide tiles are introduced inside
+//! 15. `Group`s are in kernels of CPU units only, in no simd loop and no other group. Wide values, masks and wide tiles are introduced inside
 //!     of one, with its number of lanes. In it stand values, branches, loops, and statements about wide values; nothing that faults, is
 //!     called from the run-time library, or stores to memory otherwise. What is done again instead stands outside of the lanes, and so
 //!     does what lanes do one after the other (`InTurn`), each with its own values.
-//! 15. `Here` says which lanes execute what follows. A `Store`, and each access to a buffer, names the lanes that make it; those that store
+//! 16. `Here` says which lanes execute what follows. A `Store`, and each access to a buffer, names the lanes that make it; those that store
 //!     are those that are here. Whoever is named has an iteration, and all lanes know who it is: a mask is made of the group's by what
 //!     can only take lanes out.
-//! 16. The right operand of an integer division is a choice between what the program divides by, in the lanes of a mask, and 1, or a
+//! 17. The right operand of an integer division is a choice between what the program divides by, in the lanes of a mask, and 1, or a
 //!     constant; that of a shift likewise with 0: lanes that are elsewhere hold anything.
-//! 17. A lane reads only what it was given: a value that was assigned while it was here, or that it kept. `Set` leaves anything in lanes
+//! 18. A lane reads only what it was given: a value that was assigned while it was here, or that it kept. `Set` leaves anything in lanes
 //!     that are elsewhere unless it says that they keep theirs (`Only`), or that the value is that of all (`All`). The same holds for
 //!     scalars and arrays, which all lanes have in common, and along all ways through branches and loops.
-//! 18. What all lanes have in common is loaded, divided or shifted by, and is the index of a wide tile, only where some lane is known to
+//! 19. What all lanes have in common is loaded, divided or shifted by, and is the index of a wide tile, only where some lane is known to
 //!     be: at the start of the group, where `Any` said so, and in what such lanes are among.
 
 mod across;
@@ -460,6 +462,8 @@ pub enum Stmt {
         /// Body.
         body: Block,
     },
+    /// Device: each lane of the group gets a value of another one.
+    Shuffle(Box<Shuffle>),
     /// Device: one access moves `count` neighbouring elements between memory (a buffer or shared array) and a lane's own (a tile or
     /// registers). In memory the first one's address is a multiple of the bytes that are moved.
     Move {
@@ -487,6 +491,19 @@ pub enum Stmt {
     InTurn(Box<InTurn>),
     /// What each lane of a group does.
     Wide(WideStmt),
+}
+
+/// Values that go from lane to lane, of registers with one element each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shuffle {
+    /// The level of the scope, of at most a warp.
+    pub group: Level,
+    /// What each lane gets.
+    pub to: VarId,
+    /// What each lane gives.
+    pub from: VarId,
+    /// From which lane of the group each gets it, a `long`; numbers that no lane has wrap around.
+    pub of: VarId,
 }
 
 /// A counted loop.

@@ -4,7 +4,7 @@
 use hidp_syntax::ordered::OrdMap;
 
 use super::visit::{child_blocks, operands, stmt_exprs};
-use super::{Block, Element, Expr, ExprKind, Function, LoopKind, Prim, Reduction, Stmt};
+use super::{Block, Element, Expr, ExprKind, Function, LoopKind, Prim, Reduction, Shuffle, Stmt};
 
 /// The numbers of a kernel: from 1 on, a node's after those of what is evaluated before it.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +39,10 @@ impl Numbers {
     /// Of the call of a primitive.
     pub fn prim(&self, prim: &Prim) -> Option<u32> {
         self.nodes.get(&address(prim)).copied()
+    }
+    /// Of values that go from lane to lane.
+    pub fn shuffle(&self, shuffle: &Shuffle) -> Option<u32> {
+        self.nodes.get(&address(shuffle)).copied()
     }
     /// Of putting together what lanes found.
     pub fn reduction(&self, reduction: &Reduction) -> Option<u32> {
@@ -79,6 +83,7 @@ impl Numbers {
             }
             Stmt::Forever { body, step } => self.iterated(body, Some(step)),
             Stmt::Prim(prim) => self.node(prim),
+            Stmt::Shuffle(shuffle) => self.node(&**shuffle),
             Stmt::At(_)
             | Stmt::Let { .. }
             | Stmt::Set { .. }

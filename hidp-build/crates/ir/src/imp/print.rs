@@ -170,6 +170,10 @@ impl Printer<'_> {
             Stmt::Lanes { group, lane, body } => {
                 out.nested(format!("lanes {} {}", group.name(), self.name(*lane)), |out| self.block(body, out));
             }
+            Stmt::Shuffle(shuffle) => {
+                let [to, from, of] = [shuffle.to, shuffle.from, shuffle.of].map(|var| self.name(var));
+                out.line(format!("shuffle {} {to} = {from} of {of}", shuffle.group.name()));
+            }
             Stmt::Move { to, from, count } => {
                 out.line(format!("move {count} {} = {}", self.element(to), self.element(from)));
             }

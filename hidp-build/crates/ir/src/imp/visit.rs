@@ -38,6 +38,7 @@ macro_rules! blocks_in {
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }
             | Stmt::Sync(_)
+            | Stmt::Shuffle(_)
             | Stmt::Move { .. }
             | Stmt::StreamOut { .. }
             | Stmt::Prim(_)
@@ -100,6 +101,7 @@ macro_rules! exprs_in {
             | Stmt::Free(_)
             | Stmt::Single { .. }
             | Stmt::Lanes { .. }
+            | Stmt::Shuffle(_)
             | Stmt::Sync(_)
             | Stmt::InTurn(_)
             | Stmt::Swap(..) => Vec::new(),
@@ -224,6 +226,7 @@ pub fn introduced(stmt: &Stmt) -> Option<VarId> {
         | Stmt::LaunchGrid { .. }
         | Stmt::Single { .. }
         | Stmt::Sync(_)
+        | Stmt::Shuffle(_)
         | Stmt::Move { .. }
         | Stmt::StreamOut { .. }
         | Stmt::Prim(_) => None,
@@ -271,6 +274,7 @@ pub fn overwritten(stmt: &Stmt) -> Vec<VarId> {
         | Stmt::LaunchGrid { .. }
         | Stmt::Single { .. }
         | Stmt::Lanes { .. }
+        | Stmt::Shuffle(_)
         | Stmt::Sync(_)
         | Stmt::Move { .. }
         | Stmt::StreamOut { .. } => Vec::new(),
@@ -283,6 +287,7 @@ pub fn accessed(stmt: &Stmt) -> Vec<VarId> {
         Stmt::Store { target, .. } | Stmt::Atomic { target, .. } => vec![target.base],
         Stmt::StreamOut { target, tile, .. } => vec![target.base, *tile],
         Stmt::Move { to, from, .. } => vec![to.base, from.base],
+        Stmt::Shuffle(shuffle) => vec![shuffle.to, shuffle.from, shuffle.of],
         Stmt::Free(var) | Stmt::Part { of: var, .. } | Stmt::Prefetch { of: var, .. } => vec![*var],
         Stmt::Either { then, otherwise, .. } => vec![*then, *otherwise],
         Stmt::Wide(stmt) => wide::used(stmt),
@@ -329,6 +334,7 @@ pub fn names_mut(stmt: &mut Stmt) -> Vec<&mut VarId> {
         Stmt::Store { target, .. } | Stmt::Atomic { target, .. } => vec![&mut target.base],
         Stmt::StreamOut { target, tile, .. } => vec![&mut target.base, tile],
         Stmt::Move { to, from, .. } => vec![&mut to.base, &mut from.base],
+        Stmt::Shuffle(shuffle) => vec![&mut shuffle.to, &mut shuffle.from, &mut shuffle.of],
         Stmt::Part { var: a, of: b, .. } | Stmt::Swap(a, b) => vec![a, b],
         Stmt::Either { var, then, otherwise, .. } => vec![var, then, otherwise],
         Stmt::Prim(prim) => {

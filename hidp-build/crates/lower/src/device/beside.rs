@@ -65,6 +65,7 @@ fn is_plain(block: &Block) -> bool {
         | Stmt::LaunchGrid { .. }
         | Stmt::Single { .. }
         | Stmt::Lanes { .. }
+        | Stmt::Shuffle(_)
         | Stmt::Sync(_)
         | Stmt::Move { .. }
         | Stmt::StreamOut { .. }

@@ -17,7 +17,7 @@ impl Lowerer<'_> {
             (Some(_), Exec::Device(_)) if map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce) => {
                 self.scan_map(map);
             }
-            (Some(_), Exec::Device(over)) => self.spread_map(map, over),
+            (Some(_), Exec::Device(over)) => self.exchanging(map, |this| this.spread_map(map, over)),
             (None, _) if self.can_try(map) => {
                 let ranges = self.ranges(map);
                 let accs = self.accumulators(map);
@@ -119,6 +119,7 @@ impl Lowerer<'_> {
         body: &mut dyn FnMut(&mut Self, Expr),
     ) {
         let group = self.group_here();
+        let high = self.shared_end(over, high);
         let at = self.body.enter_loop("at");
         let position = make::var(at, Ty::LONG);
         if over <= group {

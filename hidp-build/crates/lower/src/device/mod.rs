@@ -9,8 +9,9 @@
 //! | `memory` | loads, stores and atomic updates of several lanes at once |
 //! | `moved` | rows of single lanes, 16 bytes at a time |
 //! | `near` | maps whose blocks keep parts of arrays in shared memory |
-//! | `private` | arrays of iterations, in shared memory or allocated before the launch |
+//! | `private` | arrays of iterations, in registers, in shared memory or allocated before the launch |
 //! | `reduce` | reductions of host-level maps: runs of blocks, then a block |
+//! | `registers` | arrays of which each lane of a group has an element |
 //! | `rows` | runs of whole rows, one a warp |
 //! | `scan` | prefix folds of host-level maps |
 //! | `split` | folds of which groups of their own take parts, which another launch folds |
@@ -37,6 +38,7 @@ mod prim;
 mod private;
 mod record;
 mod reduce;
+mod registers;
 mod rows;
 mod scan;
 mod split;
@@ -71,6 +73,8 @@ pub(super) struct State<'a> {
     records: Vec<record::Record>,
     /// What tells the block that ends last, if a launch asks for it.
     ticket: Option<VarId>,
+    /// Where lanes share a map: what they have of one another's elements.
+    exchanged: registers::Exchanged,
 }
 
 /// Adds to an entry its units for a device, one per plan but for those whose defects it gives.
@@ -96,8 +100,14 @@ fn unit(
     sites: &mut Arena<SiteId, Site>,
 ) -> Result<Unit, Vec<Defect>> {
     let mut lowerer = Lowerer::new(program, func, plan, model, sites);
-    lowerer.device =
-        Some(State { model: device, scope: Level::Thread, privates: Vec::new(), records: Vec::new(), ticket: None });
+    lowerer.device = Some(State {
+        model: device,
+        scope: Level::Thread,
+        privates: Vec::new(),
+        records: Vec::new(),
+        ticket: None,
+        exchanged: registers::Exchanged::default(),
+    });
     lowerer.unit(UnitTarget::Device)
 }
 

@@ -1,5 +1,5 @@
-//! Arrays of iterations, and copies that primitives work on. What the lanes of a group share is in the shared memory of its block, if that
-//! has room. The host allocates the rest for all groups that run at a time; arrays of single lanes are interleaved, so that neighbouring lanes
+//! Arrays of iterations, and copies that primitives work on. What the lanes of a group share is in [registers](super::registers), or in the
+//! shared memory of its block, if that has room. The host allocates the rest for all groups that run at a time; arrays of single lanes are interleaved, so that neighbouring lanes
 //! access neighbouring elements.
 
 use super::super::build::ArrayBinding;
@@ -9,7 +9,7 @@ use super::super::{DEVICE, Lowerer, make};
 use super::reduce::Folded;
 use hidp_ir::imp::{Expr, ExprKind, Grid, Level, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, BinOp, Const, FaultKind, Fold, FoldFn, FoldKind, FoldOp, Map, StmtKind, Target};
-use hidp_plan::{Home, Private, Store, homes, private_arrays, scope_of};
+use hidp_plan::{Exec, Home, Private, Store, homes, private_arrays, scope_of};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -23,6 +23,8 @@ pub(in super::super) enum Given {
     Allocated(Allocated),
     /// In the shared memory of blocks.
     Shared(Shared),
+    /// An array of which each lane of a group has an element.
+    Held(par::VarId),
 }
 
 #[derive(Clone, Debug)]
@@ -52,6 +54,7 @@ impl Given {
         let count = match self {
             Given::Allocated(memory) => (memory.store == Store::Array(array)).then(|| memory.count.clone()),
             Given::Shared(memory) => (memory.array == array).then(|| make::long(memory.count.into())),
+            Given::Held(_) => None,
         };
         count.map(|count| make::mul(count, slots.clone()))
     }
@@ -60,7 +63,7 @@ impl Given {
     fn bases(&self) -> &[VarId] {
         match self {
             Given::Allocated(memory) => &memory.bases,
-            Given::Shared(_) => &[],
+            Given::Shared(_) | Given::Held(_) => &[],
         }
     }
 
@@ -80,7 +83,7 @@ impl Lowerer<'_> {
         grid: Grid,
         items: &Expr,
     ) -> (Vec<Given>, Option<Expr>) {
-        let levels = &self.mapping.levels;
+        let levels = self.mapping.levels.clone();
         let exec = |var: par::VarId| levels.get(&var).map(|level| level.exec);
         let level = scope_of(map, &exec);
         let privates = private_arrays(self.program, self.func, map, level, &exec, self.small_array());
@@ -91,7 +94,7 @@ impl Lowerer<'_> {
         if privates.is_empty() && !self.logs_segments(map) {
             return (Vec::new(), None);
         }
-        let (shared, privates) = self.shared_and_others(privates, (level, grid.block));
+        let (shared, privates) = self.of_groups_and_others((map, &exec), privates, (level, grid.block));
         if privates.is_empty() && !self.logs_segments(map) {
             return (shared, None);
         }
@@ -115,9 +118,10 @@ impl Lowerer<'_> {
         (given.chain(shared).collect(), Some(slots))
     }
 
-    /// What blocks have in shared memory, and what the host allocates.
-    fn shared_and_others(
+    /// What lanes and blocks have for themselves, and what the host allocates.
+    fn of_groups_and_others(
         &mut self,
+        launched: (&Map, &dyn Fn(par::VarId) -> Option<Exec>),
         privates: Vec<Private>,
         (level, block): (Level, u32),
     ) -> (Vec<Given>, Vec<Private>) {
@@ -126,17 +130,20 @@ impl Lowerer<'_> {
             return (Vec::new(), privates);
         };
         let copies = !self.mapping.copied.is_empty();
-        let homes = homes(self.program, self.func, &privates, (level, block, copies), model);
-        let (mut shared, mut others) = (Vec::new(), Vec::new());
+        let homes = homes(self.program, self.func, launched, &privates, (level, block, copies), model);
+        let (mut own, mut others) = (Vec::new(), Vec::new());
         for (private, home) in privates.into_iter().zip(homes) {
             match (home, private.store) {
                 (Home::Shared { count, groups }, Store::Array(array)) => {
-                    shared.push(Given::Shared(Shared { array, count, groups }));
+                    own.push(Given::Shared(Shared { array, count, groups }));
                 }
-                (Home::Shared { .. } | Home::Scratch(_), Store::Array(_) | Store::Copies(_)) => others.push(private),
+                (Home::Registers, Store::Array(array)) => own.push(Given::Held(array)),
+                (Home::Registers | Home::Shared { .. } | Home::Scratch(_), Store::Array(_) | Store::Copies(_)) => {
+                    others.push(private);
+                }
             }
         }
-        (shared, others)
+        (own, others)
     }
 
     /// As many as run at a time, as there are iterations, as memory allows; at least one.
@@ -240,6 +247,9 @@ impl Lowerer<'_> {
         count: &Expr,
         zero: bool,
     ) -> Option<ArrayBinding> {
+        if self.is_held(var) {
+            return Some(self.held_array(var, extents.to_vec()));
+        }
         let array = match self.shared(var) {
             Some(shared) => self.part_of_block(shared, extents.to_vec()),
             None => {
@@ -272,14 +282,14 @@ impl Lowerer<'_> {
     fn given(&self, store: Store) -> Option<Allocated> {
         self.device.as_ref()?.privates.iter().find_map(|given| match given {
             Given::Allocated(memory) => (memory.store == store).then(|| memory.clone()),
-            Given::Shared(_) => None,
+            Given::Shared(_) | Given::Held(_) => None,
         })
     }
 
     fn shared(&self, array: par::VarId) -> Option<Shared> {
         self.device.as_ref()?.privates.iter().find_map(|given| match given {
             Given::Shared(memory) => (memory.array == array).then_some(*memory),
-            Given::Allocated(_) => None,
+            Given::Allocated(_) | Given::Held(_) => None,
         })
     }
 

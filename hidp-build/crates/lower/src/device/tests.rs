@@ -393,3 +393,28 @@ fn arrays_that_lanes_share_are_in_shared_memory_as_far_as_it_has_room() {
     assert_eq!(homes(unit(&lowered(&bounded), "block")), (vec![64, 64], 0));
     assert_eq!(homes(unit(&lowered(&whole), "block")), (vec![], 2));
 }
+
+#[test]
+fn arrays_with_an_element_per_lane_are_in_registers() {
+    let program = PREFIXES.replace("64", "32");
+    let shuffles = |program: &str, plan: &str| {
+        let entry = lowered(program);
+        let unit = unit(&entry, plan);
+        assert_eq!(on_host(unit, |stmt| matches!(stmt, Stmt::Alloc { .. })), 0);
+        (homes(unit).0.len(), in_kernels(unit, |stmt| matches!(stmt, Stmt::Shuffle(_))))
+    };
+    assert_eq!(shuffles(&program, "warp"), (0, 1));
+    let entry = lowered(&program);
+    assert_eq!(in_kernels(unit(&entry, "warp"), |stmt| matches!(stmt, Stmt::Sync(_))), 0, "lanes wait for nobody");
+    assert_eq!(shuffles(&program, "block"), (2, 0), "other warps cannot be asked");
+    // What decides which element it is has to be known before the iterations.
+    for (known, index) in [(true, "i - s"), (true, "i ^ 1"), (true, "3"), (false, "x[m][i] & 31"), (false, "i / 2")] {
+        let other = program.replace("a[i - s]", &format!("a[{index}]"));
+        let of_a = if known { (0, 1) } else { (1, 0) };
+        assert_eq!(shuffles(&other, "warp"), of_a, "{index}");
+    }
+    // Elements of others are not stored, and a lane has one element.
+    assert_eq!(shuffles(&program.replace("b[i] = i", "b[31 - i] = i"), "warp"), (1, 1));
+    assert_eq!(shuffles(&program.replace("i >= s ? a[i]", "i >= s ? a[i] + b[31 - i]"), "warp"), (1, 1));
+    assert_eq!(shuffles(&program.replace("int a[32], b[32]", "int a[33], b[32]"), "warp"), (1, 0));
+}

@@ -205,10 +205,10 @@ impl Lowerer<'_> {
 
     /// Something that each lane does, given its number.
     pub(super) fn each_lane(&mut self, build: impl FnOnce(&mut Self, Expr)) {
-        let lane = self.body.enter_loop("lane");
+        let (group, lane) = (self.group_here(), self.body.enter_loop("lane"));
         self.in_scope(Level::Thread, |this| build(this, make::var(lane, Ty::LONG)));
         let body = self.body.leave();
-        self.body.push(Stmt::Lanes { group: Level::Block, lane, body });
+        self.body.push(Stmt::Lanes { group, lane, body });
     }
 
     /// A loop that is written out.

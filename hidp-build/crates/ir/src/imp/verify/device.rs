@@ -3,8 +3,10 @@
 use super::{Checker, Surroundings, holds};
 use crate::imp::visit::{accessed, each_expr, each_stmt, each_subexpr, operands, stmt_exprs};
 use crate::imp::{
-    Block, BlockCopy, Element, Expr, ExprKind, FoldFn, Grid, Level, Loop, Reduction, Stmt, VarId, VarKind,
+    Block, BlockCopy, Element, Expr, ExprKind, FoldFn, Grid, Level, Loop, LoopKind, Reduction, Share, Stmt, VarId,
+    VarKind,
 };
+use crate::par::MathFn;
 use hidp_syntax::ty::{Scalar, Ty};
 
 /// Threads of a warp.
@@ -27,11 +29,13 @@ pub(super) struct Scope {
     pub(super) reductions: Vec<VarId>,
     /// In the body of `Lanes`.
     pub(super) lanes: bool,
+    /// A lane is alone, and it is known which one: registers are its own.
+    pub(super) own: bool,
 }
 
 impl Default for Scope {
     fn default() -> Self {
-        Self { level: Level::Thread, single: false, outside: 0, reductions: Vec::new(), lanes: false }
+        Self { level: Level::Thread, single: false, outside: 0, reductions: Vec::new(), lanes: false, own: false }
     }
 }
 
@@ -115,6 +119,7 @@ impl Checker<'_> {
             | Stmt::Single { .. }
             | Stmt::Sync(_)
             | Stmt::Lanes { .. }
+            | Stmt::Shuffle(_)
             | Stmt::StreamOut { .. }
             | Stmt::Group(_)
             | Stmt::InTurn(_)
@@ -209,6 +214,7 @@ impl Checker<'_> {
             outside: self.visible.len(),
             reductions: Vec::new(),
             lanes: false,
+            own: false,
         });
         self.block(body, &Surroundings { scope, in_loop: false, labels: Vec::new(), in_simd: false, lanes: None });
     }
@@ -234,6 +240,7 @@ impl Checker<'_> {
             outside: self.visible.len().saturating_sub(1),
             reductions: vars.collect(),
             lanes: false,
+            own: one_each(node, group, over),
         });
         self.block(
             &node.body,
@@ -256,6 +263,33 @@ impl Checker<'_> {
             self.set_inside(reduction.var, scope);
             reduction.seen.into_iter().for_each(|seen| self.set_inside(seen, scope));
         }
+    }
+}
+
+/// Lanes of a group that can exchange values.
+pub(super) const fn lanes_of(group: Level) -> Option<i128> {
+    match group {
+        Level::Kernel | Level::Block => None,
+        Level::Warp => Some(WARP as i128),
+        Level::Subwarp => Some(8),
+        Level::Subwarp2 => Some(4),
+        Level::Thread => Some(1),
+    }
+}
+
+/// Whether iteration 0 of a shared loop is lane 0's, and so on, and each lane has one at most.
+fn one_each(node: &Loop, group: Level, over: Level) -> bool {
+    let Some(lanes) = lanes_of(group) else { return false };
+    let cyclic = matches!(node.kind, LoopKind::Spread { share: Share::Cyclic, .. });
+    let by_one = node.lo.kind == ExprKind::Int(0) && node.step.kind == ExprKind::Int(1);
+    over == Level::Thread && cyclic && by_one && is_at_most(&node.hi, lanes)
+}
+
+fn is_at_most(value: &Expr, most: i128) -> bool {
+    match &value.kind {
+        ExprKind::Int(value) => *value <= most,
+        ExprKind::Math(MathFn::Min, operands) => operands.iter().any(|operand| is_at_most(operand, most)),
+        _ => false,
     }
 }
 

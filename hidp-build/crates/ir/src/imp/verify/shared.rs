@@ -1,9 +1,11 @@
 //! Memory that the threads of a block share, and what each of them has for itself.
 
-use super::device::Scope;
+use super::device::{Scope, lanes_of};
 use super::{Checker, Surroundings, size_of_ty};
 use crate::imp::visit::{accessed, each_expr, each_stmt, each_subexpr, stmt_exprs};
-use crate::imp::{Block, Element, ExprKind, Function, Level, Loop, LoopKind, Prim, PrimArg, Stmt, VarId, VarKind};
+use crate::imp::{
+    Block, Element, ExprKind, Function, Level, Loop, LoopKind, Prim, PrimArg, Shuffle, Stmt, VarId, VarKind,
+};
 use crate::par::Program;
 use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Ty;
@@ -54,6 +56,7 @@ impl Checker<'_> {
             outside: before,
             reductions: Vec::new(),
             lanes: true,
+            own: true,
         });
         self.block(body, &Surroundings { scope, in_loop: false, labels: Vec::new(), in_simd: false, lanes: None });
         self.visible.truncate(before);
@@ -61,12 +64,35 @@ impl Checker<'_> {
 
     /// Registers hold something else in each lane.
     pub(super) fn registers(&mut self, stmt: &Stmt, scope: &Scope) {
-        let mut used: Vec<VarId> = accessed(stmt);
-        for node in stmt_exprs(stmt) {
-            each_subexpr(node, &mut |sub| used.extend(loaded(&sub.kind)));
-        }
+        let mut used: Vec<VarId> = if let Stmt::Shuffle(_) = stmt { Vec::new() } else { accessed(stmt) };
+        // What is broadcast, one lane evaluates.
+        let nodes = stmt_exprs(stmt).into_iter().filter(|node| !matches!(node.kind, ExprKind::Broadcast(..)));
+        nodes.for_each(|node| each_subexpr(node, &mut |sub| used.extend(loaded(&sub.kind))));
         let any = used.into_iter().any(|var| matches!(self.kind(var), VarKind::Registers { .. }));
-        self.require(!any || scope.lanes, "registers are accessed in `lanes` only");
+        self.require(!any || scope.own, "registers are accessed where it is known which lane is alone");
+    }
+
+    pub(super) fn shuffle(&mut self, shuffle: &Shuffle, around: &Surroundings) {
+        self.collective(shuffle.group, around, "`shuffle`");
+        self.require(lanes_of(shuffle.group).is_some(), "lanes of a warp or less exchange values");
+        let mut element = |var: VarId| {
+            self.use_var(var);
+            match self.kind(var) {
+                VarKind::Registers { elem, len: 1 } => Some(elem),
+                VarKind::Registers { .. }
+                | VarKind::Value(_)
+                | VarKind::Buffer { .. }
+                | VarKind::HostCell { .. }
+                | VarKind::Tile { .. }
+                | VarKind::Shared { .. }
+                | VarKind::Divisor(_)
+                | VarKind::Wide { .. }
+                | VarKind::WideTile { .. } => None,
+            }
+        };
+        let (to, from, of) = (element(shuffle.to), element(shuffle.from), element(shuffle.of));
+        let fits = to.is_some() && to == from && of == Some(Ty::LONG);
+        self.require(fits, "lanes exchange what registers of one element hold, and say in a `long` of whom");
     }
 
     pub(super) fn moved(&mut self, to: &Element, from: &Element, count: u32) {

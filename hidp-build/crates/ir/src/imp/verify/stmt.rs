@@ -115,6 +115,7 @@ impl Checker<'_> {
             Stmt::Single { group, body } => self.single(*group, body, around),
             Stmt::Sync(group) => self.collective(*group, around, "`sync`"),
             Stmt::Lanes { group, lane, body } => self.lanes(*group, *lane, body, around),
+            Stmt::Shuffle(shuffle) => self.shuffle(shuffle, around),
             Stmt::Move { to, from, count } => self.moved(to, from, *count),
             Stmt::StreamOut { target, tile, count } => self.stream(target, *tile, count),
             Stmt::Prim(prim) => self.prim(prim),

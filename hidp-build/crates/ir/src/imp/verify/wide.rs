@@ -88,6 +88,7 @@ impl Checker<'_> {
             | Stmt::Single { .. }
             | Stmt::Sync(_)
             | Stmt::Lanes { .. }
+            | Stmt::Shuffle(_)
             | Stmt::Move { .. }
             | Stmt::StreamOut { .. }
             | Stmt::Prim(_) => false,

@@ -150,6 +150,7 @@ impl Walk<'_, '_> {
             | Stmt::Single { .. }
             | Stmt::Sync(_)
             | Stmt::Lanes { .. }
+            | Stmt::Shuffle(_)
             | Stmt::Move { .. }
             | Stmt::StreamOut { .. }
             | Stmt::Prim(_) => stmt_exprs(stmt).into_iter().for_each(|node| self.common(node, &state)),

@@ -1,7 +1,8 @@
 //! Rules of kernels for devices: each by a kernel that breaks it.
 
 use super::*;
-use crate::imp::{BlockCopy, Grid, Level, Reduction, Share};
+use crate::imp::{BlockCopy, Grid, Level, Reduction, Share, Shuffle};
+use crate::par::MathFn;
 
 const CYCLIC: Share = Share::Cyclic;
 
@@ -270,7 +271,7 @@ fn arrays_of_the_program_are_shared_by_the_group_of_an_item() {
 
 #[test]
 fn registers_are_what_lanes_have_for_themselves() {
-    let only = "registers are accessed in `lanes` only";
+    let only = "registers are accessed where it is known which lane is alone";
     assert_eq!(in_block(vec![declare(9), lanes(10, vec![copy(9, 0)]), lanes(11, vec![copy(1, 9)])]), NONE);
     assert_eq!(in_block(vec![declare(9), spread(Level::Block, Level::Thread, vec![], vec![copy(9, 0)])]), [only]);
     assert_eq!(in_block(vec![declare(9), assign(6, load(9, int(0)))]), [only]);
@@ -279,6 +280,65 @@ fn registers_are_what_lanes_have_for_themselves() {
     assert_eq!(nested[0], "`lanes` names the level of its scope and is not in `single`");
     let fault = Stmt::Fault { site: SiteId::new(0), values: vec![int(0)] };
     assert_eq!(in_block(vec![lanes(10, vec![fault])]), ["nothing faults in `single` or `lanes`"]);
+}
+
+/// A kernel of warps with registers of one element, 8 to 10, of which the last says of whom, and values 11 to 13.
+fn in_warp(stmts: Vec<Stmt>) -> Vec<String> {
+    let mut entry = device(Level::Warp, 128, [8, 9, 10].map(declare).into_iter().chain(stmts).collect());
+    let float = VarKind::Registers { elem: Scalar::F32.into(), len: 1 };
+    let long = VarKind::Value(Ty::LONG);
+    for (_, kernel) in entry.units[0].kernels.iter_mut() {
+        for kind in [
+            float,
+            float,
+            VarKind::Registers { elem: Ty::LONG, len: 1 },
+            long,
+            long,
+            VarKind::Value(Scalar::F32.into()),
+        ] {
+            kernel.function.vars.push(Var { name: "y".to_owned(), kind });
+        }
+    }
+    rules(&entry)
+}
+
+#[test]
+fn registers_are_known_where_each_lane_has_an_iteration_at_most() {
+    let only = "registers are accessed where it is known which lane is alone";
+    let shared = |share: Share, lo: i128, hi: Expr| {
+        let kind = LoopKind::Spread { group: Level::Warp, over: Level::Thread, share, reductions: vec![] };
+        let body = Block { stmts: vec![copy(8, 9)] };
+        in_warp(vec![Stmt::Loop(Loop { var: VarId::new(11), lo: int(lo), hi, step: int(1), kind, body })])
+    };
+    let least = |of: i128| expr(ExprKind::Math(MathFn::Min, vec![long(2), int(of)]), Ty::LONG);
+    assert_eq!(shared(CYCLIC, 0, int(32)), NONE);
+    assert_eq!(shared(CYCLIC, 0, least(32)), NONE);
+    for wrong in [
+        shared(Share::Blocked, 0, int(32)),
+        shared(CYCLIC, 1, int(32)),
+        shared(CYCLIC, 0, least(33)),
+        shared(CYCLIC, 0, long(2)),
+    ] {
+        assert_eq!(wrong, [only]);
+    }
+    assert_eq!(in_warp(vec![assign(13, broadcast(Level::Warp, load(8, int(0))))]), NONE);
+}
+
+#[test]
+fn shuffles_go_between_registers_of_a_warp() {
+    let shuffle = |group: Level, to: usize, of: usize| {
+        let [to, from, of] = [to, 9, of].map(VarId::new);
+        Stmt::Shuffle(Box::new(Shuffle { group, to, from, of }))
+    };
+    assert_eq!(in_warp(vec![shuffle(Level::Warp, 8, 10)]), NONE);
+    let fits = "lanes exchange what registers of one element hold, and say in a `long` of whom";
+    assert_eq!(in_warp(vec![shuffle(Level::Warp, 8, 8)]), [fits]);
+    assert_eq!(in_warp(vec![shuffle(Level::Warp, 10, 10)]), [fits]);
+    let scope = "`shuffle` names the level of its scope and is not in `single`";
+    assert_eq!(in_warp(vec![single(Level::Warp, vec![shuffle(Level::Warp, 8, 10)])]), [scope]);
+    assert_eq!(in_warp(vec![shuffle(Level::Subwarp, 8, 10)]), [scope]);
+    let block = in_block(vec![declare(9), shuffle(Level::Block, 9, 9)]);
+    assert_eq!(block, ["lanes of a warp or less exchange values", fits]);
 }
 
 #[test]
