@@ -14,6 +14,7 @@ use super::functions::leaves;
 use super::shape;
 use super::turns;
 
+mod elements;
 mod own;
 
 /// Turns array outputs that may keep old elements into `inout`, with a warning.
@@ -138,8 +139,12 @@ impl Walk<'_> {
             }
             StmtKind::Store { place, .. } => self.place(place, &[], &[]),
             StmtKind::Map(map) => {
-                let mut nest = Vec::new();
-                self.map(map, &mut nest);
+                let sections = (self.calls == Calls::Sections).then_some(self.program);
+                let done = own::done(self.func, sections, map);
+                self.reads(&done.unexplained);
+                self.map(map, &mut Vec::new());
+                let outputs = done.full.into_iter().filter(|var| self.outputs.contains(var));
+                self.now.full.extend(outputs);
             }
             StmtKind::Call { callee, args } => self.call(*callee, args),
             StmtKind::Prim(call) => self.prim(call),
@@ -160,8 +165,8 @@ impl Walk<'_> {
                 self.block(&node.step);
                 self.now = before;
                 // What all turns together have written is there after the last one.
-                if let Some(iter) = turns::of(node, earlier) {
-                    self.body(&node.body, &mut vec![&iter]);
+                if let Some(turns) = turns::of(node, earlier) {
+                    self.body(&node.body, &mut vec![&turns.iter]);
                 }
             }
             StmtKind::Swap(a, b) => {
@@ -183,14 +188,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes outputs that this statement reads while they are not full. Compound statements look at their parts themselves,
-    /// maps as a whole.
+    /// Notes outputs that this statement reads while they are not full. Compound statements look at their parts themselves.
     fn note_reads(&mut self, stmt: &Stmt) {
         let mut reads = Vec::new();
         match &stmt.kind {
             StmtKind::If { cond, .. } => visit::walk_expr_vars(cond, |var, _| reads.push(var)),
             StmtKind::Loop(node) => visit::walk_expr_vars(&node.cond, |var, _| reads.push(var)),
-            StmtKind::Scope(_) | StmtKind::Swap(..) => {}
+            StmtKind::Scope(_) | StmtKind::Swap(..) | StmtKind::Map(_) => {}
             StmtKind::Call { callee, args } => {
                 for (position, arg) in args.iter().enumerate() {
                     let direction = hidp_ir::par::effects::argument_direction(self.program, *callee, position);
@@ -208,7 +212,6 @@ impl Walk<'_> {
                     }
                 }
             }
-            StmtKind::Map(map) => self.map_reads(map, &mut reads),
             _ => {
                 let block = Block { stmts: vec![stmt.clone()] };
                 visit::walk_vars(&block, |var, role| {
@@ -218,7 +221,11 @@ impl Walk<'_> {
                 });
             }
         }
-        for var in reads {
+        self.reads(&reads);
+    }
+
+    fn reads(&mut self, reads: &[VarId]) {
+        for var in reads.iter().copied() {
             if self.outputs.contains(&var) && !self.now.full.contains(&var) {
                 self.keep(var, Reason::Read);
             }
@@ -227,12 +234,6 @@ impl Walk<'_> {
 
     fn keep(&mut self, var: VarId, reason: Reason) {
         self.kept.entry(var).or_insert(reason);
-    }
-
-    /// Reads in a map, except those of an element that the same iteration has written before.
-    fn map_reads(&self, map: &Map, reads: &mut Vec<VarId>) {
-        let sections = (self.calls == Calls::Sections).then_some(self.program);
-        reads.extend(own::unexplained(self.func, sections, map));
     }
 
     fn map<'m>(&mut self, map: &'m Map, nest: &mut Vec<&'m Iter>) {
@@ -252,9 +253,9 @@ impl Walk<'_> {
                 StmtKind::Store { place, .. } => self.place(place, nest, nest),
                 StmtKind::Map(inner) => self.map(inner, nest),
                 StmtKind::Loop(node) => {
-                    if let Some(iter) = turns::of(node, &block.stmts[..at]) {
+                    if let Some(turns) = turns::of(node, &block.stmts[..at]) {
                         let mut inner: Vec<&Iter> = nest.clone();
-                        inner.push(&iter);
+                        inner.push(&turns.iter);
                         self.body(&node.body, &mut inner);
                     }
                 }

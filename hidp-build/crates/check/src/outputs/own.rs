@@ -3,110 +3,36 @@
 use hidp_ir::par::effects;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{
-    ArrayRef, Block, CallArg, Expr, ExprKind, Fold, FoldKind, Func, FuncId, Iter, Loop, Map, Place, PrimCall, Program,
-    Stmt, StmtKind, Target, VarId,
+    Block, CallArg, Expr, ExprKind, Fold, FoldKind, Func, FuncId, Iter, Loop, Map, PrimCall, Program, Stmt, StmtKind,
+    Target, VarId,
 };
 use hidp_syntax::ast::Direction;
 use hidp_syntax::prim::Prim;
 
-use super::{certainly_runs, reads_of_dim};
+use super::elements::{Indices, Written, after_all, element, part};
+use super::reads_of_dim;
 use crate::shape;
-use crate::turns;
+use crate::turns::{self, Turns, changed};
 
-/// The arrays of which iterations of `map` read elements that they have not written themselves before.
-///
+/// What a map does to arrays.
+pub(super) struct Done {
+    /// Arrays of which iterations read elements that they have not written themselves before.
+    pub unexplained: Vec<VarId>,
+    /// Arrays of which all elements are written.
+    pub full: Vec<VarId>,
+}
+
 /// With `sections`, the program, sections that are written by calls count as no reads.
-pub(super) fn unexplained(func: &Func, sections: Option<&Program>, map: &Map) -> Vec<VarId> {
+pub(super) fn done(func: &Func, sections: Option<&Program>, map: &Map) -> Done {
     let mut own = Own { func, sections, iters: Vec::new(), written: Vec::new(), reads: Vec::new() };
     own.map(map);
-    own.reads
+    let full = own.written.iter().filter(|written| written.is_all(&func.vars[written.array].shape));
+    Done { full: full.map(|written| written.array).collect(), unexplained: own.reads }
 }
 
-/// Indices of one dimension.
-#[derive(Clone)]
-enum Indices {
-    One(Expr),
-    /// From the first one to before the second.
-    Range(Expr, Expr),
-}
-
-impl Indices {
-    fn exprs(&self) -> Vec<&Expr> {
-        match self {
-            Indices::One(at) => vec![at],
-            Indices::Range(low, high) => vec![low, high],
-        }
-    }
-
-    fn same(&self, other: &Indices) -> bool {
-        let (these, those) = (self.exprs(), other.exprs());
-        these.len() == those.len() && these.iter().zip(those).all(|(this, that)| shape::same(this, that))
-    }
-
-    /// What is written after all iterations of `iter`, if that is known.
-    fn after(&self, iter: &Iter) -> Option<Indices> {
-        match self {
-            Indices::One(at) if turns::variable(at) == Some(iter.var) => {
-                (iter.step.as_int() == Some(1)).then(|| Indices::Range(iter.lo.clone(), iter.hi.clone()))
-            }
-            _ => (!self.mentions(iter.var)).then(|| self.clone()),
-        }
-    }
-
-    fn mentions(&self, var: VarId) -> bool {
-        self.exprs().into_iter().any(|expr| shape::mentions(expr, var))
-    }
-}
-
-/// Elements that are written on every path.
-#[derive(Clone)]
-struct Written {
-    array: VarId,
-    dims: Vec<Indices>,
-}
-
-impl Written {
-    fn mentions(&self, var: VarId) -> bool {
-        self.dims.iter().any(|dim| dim.mentions(var))
-    }
-
-    fn is_in(&self, list: &[Written]) -> bool {
-        list.iter().any(|other| {
-            other.array == self.array && self.dims.iter().zip(&other.dims).all(|(this, that)| this.same(that))
-        })
-    }
-
-    /// What is written after all iterations of `iter`.
-    fn after(&self, iter: &Iter) -> Option<Written> {
-        if !self.mentions(iter.var) {
-            return certainly_runs(iter).then(|| self.clone());
-        }
-        let one = self.dims.iter().filter(|dim| dim.mentions(iter.var)).count() == 1;
-        let dims: Option<Vec<Indices>> = self.dims.iter().map(|dim| dim.after(iter)).collect();
-        dims.filter(|_| one).map(|dims| Written { array: self.array, dims })
-    }
-}
-
-fn element(place: &Place) -> Written {
-    Written { array: place.array, dims: place.index.iter().cloned().map(Indices::One).collect() }
-}
-
-fn part(array: &ArrayRef) -> Written {
-    let behind = shape::add(&array.offset, &array.len);
-    let prefix = array.prefix.iter().cloned().map(Indices::One);
-    Written { array: array.array, dims: prefix.chain([Indices::Range(array.offset.clone(), behind)]).collect() }
-}
-
-/// What is written after all iterations of `iters`.
-fn after_all(written: &Written, iters: &[&Iter]) -> Option<Written> {
-    iters.iter().try_fold(written.clone(), |written, iter| written.after(iter))
-}
-
-/// Variables that get values in a block, and the iterators of its maps.
-fn changed(block: &Block) -> Vec<VarId> {
-    let mut vars = Vec::new();
-    visit::walk_vars(block, |var, role| vars.extend((role != Role::Read).then_some(var)));
-    vars
+/// Whether `a` is certainly more than `b` by at least so much.
+fn least(a: &Expr, b: &Expr, by: i128) -> bool {
+    shape::difference(a, b).is_some_and(|more| more >= by)
 }
 
 struct Own<'a> {
@@ -122,13 +48,14 @@ impl Own<'_> {
     fn expr(&mut self, expr: &Expr) {
         shape::walk(expr, &mut |e| {
             if let ExprKind::Load(place) = &e.kind {
-                self.read(&element(place));
+                self.read(element(place));
             }
         });
     }
 
-    fn read(&mut self, elements: &Written) {
-        if !self.written.iter().any(|written| self.holds(written, elements)) {
+    fn read(&mut self, elements: Written) {
+        let elements = self.plain(elements);
+        if !self.written.iter().any(|written| self.holds(written, &elements)) {
             self.reads.push(elements.array);
         }
     }
@@ -145,17 +72,44 @@ impl Own<'_> {
             Indices::One(at) => return matches!(read, Indices::One(read) if shape::same(read, at)),
             Indices::Range(low, high) => (low, high),
         };
-        let least = |a: &Expr, b: &Expr, by: i128| shape::difference(a, b).is_some_and(|more| more >= by);
-        if low.as_int() == Some(0) && shape::same(high, extent) {
-            return true;
-        }
+        let (all_below, all_above) = (low.as_int() == Some(0), shape::same(high, extent));
         match read {
-            Indices::Range(first, behind) => least(first, low, 0) && least(high, behind, 0),
-            Indices::One(at) if least(at, low, 0) && least(high, at, 1) => true,
-            Indices::One(at) => self.iters.iter().any(|iter| {
-                turns::variable(at) == Some(iter.var) && least(&iter.lo, low, 0) && least(high, &iter.hi, 0)
-            }),
+            Indices::Range(first, behind) => {
+                (all_below || least(first, low, 0)) && (all_above || least(high, behind, 0))
+            }
+            Indices::One(at) => {
+                (all_below || self.reaches(at, &|at| least(at, low, 0), &|iter| &iter.lo, 0))
+                    && (all_above || self.reaches(at, &|at| least(high, at, 1), &|iter| &iter.hi, -1))
+            }
         }
+    }
+
+    /// Whether an index, or what it is at an end of the iterators around, is as it should be.
+    fn reaches(&self, at: &Expr, fits: &dyn Fn(&Expr) -> bool, end: &dyn Fn(&Iter) -> &Expr, more: i64) -> bool {
+        let mut at = at.clone();
+        let mut found = fits(&at);
+        for iter in self.iters.iter().rev() {
+            let var = turns::read(iter.var, at.span);
+            if let Some(by) = shape::difference(&at, &var).and_then(|by| i64::try_from(by).ok()) {
+                at = shape::add(end(iter), &Expr::int(by + more, at.span));
+                found |= fits(&at);
+            }
+        }
+        found
+    }
+
+    /// With sums of `long` for those of counting variables.
+    fn plain(&self, mut elements: Written) -> Written {
+        elements.change(&|at| self.sum(at));
+        elements
+    }
+
+    fn sum(&self, at: &Expr) -> Expr {
+        turns::sum(at, &|var| self.iters.iter().any(|iter| iter.var == var))
+    }
+
+    fn counting(&self, iter: &Iter) -> Iter {
+        Iter { lo: self.sum(&iter.lo), hi: self.sum(&iter.hi), ..iter.clone() }
     }
 
     /// Forgets elements that are named by something that gets another value.
@@ -163,11 +117,16 @@ impl Own<'_> {
         self.written.retain(|written| !changed.iter().any(|var| written.mentions(*var)));
     }
 
-    fn learn(&mut self, more: impl Iterator<Item = Written>) {
-        for written in more {
-            if !written.is_in(&self.written) {
-                self.written.push(written);
-            }
+    fn learn(&mut self, more: Vec<Written>) {
+        more.into_iter().for_each(|written| self.add(written));
+    }
+
+    /// Notes elements, and the ranges that they make longer.
+    fn add(&mut self, written: Written) {
+        if !written.is_in(&self.written) {
+            let longer: Vec<Written> = self.written.iter().filter_map(|other| written.joined(other)).collect();
+            self.written.push(written);
+            self.learn(longer);
         }
     }
 
@@ -188,13 +147,13 @@ impl Own<'_> {
                 self.expr(value);
                 self.forget(&[place.array]);
                 if place.path.is_empty() {
-                    self.written.push(element(place));
+                    self.add(self.plain(element(place)));
                 }
             }
             StmtKind::Atomic { place, value, .. } => {
                 place.index.iter().for_each(|index| self.expr(index));
                 self.expr(value);
-                self.read(&element(place));
+                self.read(element(place));
                 self.forget(&[place.array]);
             }
             StmtKind::If { cond, then, otherwise } => {
@@ -213,7 +172,7 @@ impl Own<'_> {
                 self.prim(call);
                 self.forget(&changed(&Block { stmts: vec![stmt.clone()] }));
                 if let Some(Target::Element(place)) = &call.result {
-                    self.written.push(element(place));
+                    self.add(self.plain(element(place)));
                 }
             }
             StmtKind::Call { callee, args } => {
@@ -245,20 +204,37 @@ impl Own<'_> {
     }
 
     fn turns(&mut self, node: &Loop, earlier: &[Stmt]) {
+        let turns = turns::of(node, earlier).map(|turns| Turns { iter: self.counting(&turns.iter), ..turns });
         let mut changed = changed(&node.body);
-        let fixed = |iter: &Iter| !changed.iter().any(|var| shape::mentions(&iter.hi, *var));
-        let iter = turns::of(node, earlier).filter(fixed);
-        changed.extend(self::changed(&node.step));
+        changed.extend(turns::changed(&node.step));
         self.forget(&changed);
         let before = self.written.clone();
         self.expr(&node.cond);
-        self.iters.extend(iter.clone());
-        self.block(&node.body);
-        self.iters.truncate(self.iters.len() - usize::from(iter.is_some()));
-        let body = std::mem::replace(&mut self.written, before);
+        let reads = self.reads.len();
+        let mut body = self.turn(&node.body, turns.as_ref());
+        if let Some(turns) = turns.as_ref().filter(|_| self.reads.len() > reads) {
+            // What this turn writes, turns before it have written at their values.
+            let others: Vec<VarId> = changed.iter().copied().filter(|var| *var != turns.iter.var).collect();
+            let known = body.iter().filter(|written| !others.iter().any(|var| written.mentions(*var)));
+            self.learn(known.filter_map(|written| written.until(turns)).collect());
+            self.reads.truncate(reads);
+            body = self.turn(&node.body, Some(turns));
+        }
+        self.written = before;
         self.block(&node.step);
-        self.learn(iter.iter().flat_map(|iter| body.iter().filter_map(|written| written.after(iter))));
+        self.learn(
+            turns.iter().flat_map(|turns| body.iter().filter_map(|written| written.after(&turns.iter))).collect(),
+        );
         self.forget(&changed);
+    }
+
+    /// What is written after a turn.
+    fn turn(&mut self, body: &Block, turns: Option<&Turns>) -> Vec<Written> {
+        let before = self.written.clone();
+        self.iters.extend(turns.map(|turns| turns.iter.clone()));
+        self.block(body);
+        self.iters.truncate(self.iters.len() - usize::from(turns.is_some()));
+        std::mem::replace(&mut self.written, before)
     }
 
     /// Leaves what all iterations have written.
@@ -269,12 +245,15 @@ impl Own<'_> {
         let outside = self.iters.len();
         self.forget(&changed(&map.body));
         let before = self.written.clone();
-        self.iters.extend(map.iters.iter().cloned());
+        for iter in &map.iters {
+            self.iters.push(self.counting(iter));
+        }
         self.block(&map.body);
         self.iters.truncate(outside);
         let body = std::mem::replace(&mut self.written, before);
-        let iters: Vec<&Iter> = map.iters.iter().collect();
-        self.learn(body.iter().filter_map(|written| after_all(written, &iters)));
+        let iters: Vec<Iter> = map.iters.iter().map(|iter| self.counting(iter)).collect();
+        let iters: Vec<&Iter> = iters.iter().collect();
+        self.learn(body.iter().filter_map(|written| after_all(written, &iters)).collect());
         map.folds.iter().for_each(|fold| self.fold(fold, &iters));
     }
 
@@ -290,8 +269,8 @@ impl Own<'_> {
             FoldKind::Reduce => iters.iter().copied().filter(|iter| !fold.over.contains(&iter.var)).collect(),
             FoldKind::Scan | FoldKind::Exscan => iters.to_vec(),
         };
-        let whole = place.path.is_empty().then(|| element(place));
-        self.written.extend(whole.and_then(|target| after_all(&target, &free)));
+        let whole = place.path.is_empty().then(|| self.plain(element(place)));
+        self.learn(whole.and_then(|target| after_all(&target, &free)).into_iter().collect());
     }
 
     fn prim(&mut self, call: &PrimCall) {
@@ -302,11 +281,11 @@ impl Own<'_> {
                 places.push(element(place));
             }
         });
-        places.iter().for_each(|place| self.read(place));
+        places.into_iter().for_each(|place| self.read(place));
         let updated = call.output.as_ref().filter(|_| call.prim == Prim::Histogram);
         let values = call.values.as_ref().map(|(values, _)| values);
         for array in [Some(&call.input), values, updated].into_iter().flatten() {
-            self.read(&part(array));
+            self.read(part(array));
         }
     }
 
@@ -322,7 +301,7 @@ impl Own<'_> {
                 CallArg::Element(place) => {
                     place.index.iter().for_each(|index| self.expr(index));
                     if reads {
-                        self.read(&element(place));
+                        self.read(element(place));
                     }
                 }
                 CallArg::Section(section) => {
