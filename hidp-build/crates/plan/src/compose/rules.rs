@@ -54,13 +54,14 @@ impl fmt::Display for LeftOut {
 
 impl Promise {
     /// Why compositions are no versions of an ordinary build, if they are none. Those with rules are; of those that come near, the best as
-    /// long as all have few loops: `loops` are those of each, beside `own` of the entry's plans.
+    /// long as all together have few loops: `loops` are those of each, beside `own` of the entry's plans.
     pub fn left_out(&self, names: &[&str], (loops, own): (&[usize], usize), model: &Model) -> Vec<Option<LeftOut>> {
         let near = 1.0 + f64::from(model.estimates.near) / 100.0;
-        let mut left = own * model.estimates.loops as usize / 100;
         let mut found: Vec<Option<LeftOut>> = vec![None; names.len()];
-        let without_rule = |at: &usize| !self.rules.iter().any(|rule| rule.plan == names[*at]);
-        let mut others: Vec<usize> = (0..names.len()).filter(without_rule).collect();
+        let has_rule = |at: &usize| self.rules.iter().any(|rule| rule.plan == names[*at]);
+        let (ruled, mut others): (Vec<usize>, Vec<usize>) = (0..names.len()).partition(has_rule);
+        let taken: usize = ruled.iter().map(|at| loops[*at]).sum();
+        let mut left = (own * model.estimates.loops as usize / 100).saturating_sub(taken);
         let ratio = |at: usize| self.least[at].unwrap_or(f64::INFINITY);
         others.sort_by(|a, b| ratio(*a).total_cmp(&ratio(*b)));
         for at in others {
