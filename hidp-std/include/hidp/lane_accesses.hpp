@@ -26,8 +26,13 @@ HIDP_INLINE Wide<T, B, G> wide_load_by(const Mask<B, G> &mask, Item *base, Index
 }
 template <class T, class Access, class Item, int B, int G, class Index>
 HIDP_INLINE void wide_store_by(const Mask<B, G> &mask, Item *base, Index index, const Wide<T, B, G> &value, Access access) {
-  const Spilled<bool, B, G> chosen(mask);
   const Spilled<T, B, G> values(value);
+  if (wide_all(mask)) {
+#pragma GCC unroll 8
+    for (int lane = 0; lane < Wide<T, B, G>::kLanes; ++lane) access(base[index(lane)], lane_value<T>(values.lane[lane]));
+    return;
+  }
+  const Spilled<bool, B, G> chosen(mask);
   for (int lane = 0; lane < Wide<T, B, G>::kLanes; ++lane) {
     if (chosen.lane[lane]) access(base[index(lane)], lane_value<T>(values.lane[lane]));
   }

@@ -11,19 +11,73 @@
 
 HIDP_NAMESPACE_BEGIN
 
-// Conversions between vectors of as many elements. GCC takes those of 64 bytes apart whose elements differ in size by more than two, and
-// those from small integers to floats: such go in steps, which would be slower for the vectors of other instruction sets.
+// GCC widens integers by halves, and by single elements where they become more than twice as wide. Instructions by name do it at once; they take
+// whole registers, of which they need the lower elements.
+#if !defined(__clang__) && defined(__SSE4_1__)
+#define HIDP_LANE_WIDENED(bytes, to, from, Vector, letters, ...)                                          \
+  if constexpr (sizeof(To) == bytes && sizeof(T) == to && sizeof(F) == from) {                            \
+    if constexpr (std::is_signed_v<F>) return (To)__builtin_ia32_pmovsx##letters((Vector)whole __VA_ARGS__); \
+    else return (To)__builtin_ia32_pmovzx##letters((Vector)whole __VA_ARGS__);                            \
+  }
+template <class To, class From>
+HIDP_INLINE To part_widened(From from) {
+  using T = std::decay_t<decltype(To{}[0])>;
+  using F = std::decay_t<decltype(from[0])>;
+  using Chars = typename LaneVector<char, sizeof(From) < 16 ? 16 : int(sizeof(From))>::type;
+  using Shorts = typename LaneVector<short, int(sizeof(Chars)) / 2>::type;
+  using Ints = typename LaneVector<int, int(sizeof(Chars)) / 4>::type;
+  Chars whole{};
+  __builtin_memcpy(&whole, &from, sizeof from);
+  HIDP_LANE_WIDENED(16, 2, 1, Chars, bw128)
+  HIDP_LANE_WIDENED(16, 4, 1, Chars, bd128)
+  HIDP_LANE_WIDENED(16, 8, 1, Chars, bq128)
+  HIDP_LANE_WIDENED(16, 4, 2, Shorts, wd128)
+  HIDP_LANE_WIDENED(16, 8, 2, Shorts, wq128)
+  HIDP_LANE_WIDENED(16, 8, 4, Ints, dq128)
+#if defined(__AVX2__)
+  HIDP_LANE_WIDENED(32, 2, 1, Chars, bw256)
+  HIDP_LANE_WIDENED(32, 4, 1, Chars, bd256)
+  HIDP_LANE_WIDENED(32, 8, 1, Chars, bq256)
+  HIDP_LANE_WIDENED(32, 4, 2, Shorts, wd256)
+  HIDP_LANE_WIDENED(32, 8, 2, Shorts, wq256)
+  HIDP_LANE_WIDENED(32, 8, 4, Ints, dq256)
+#endif
+#if defined(__AVX512BW__)
+  using Words = typename LaneVector<short, 32>::type;
+  using Doubles = typename LaneVector<int, 16>::type;
+  using Quads = typename LaneVector<long long, 8>::type;
+  HIDP_LANE_WIDENED(64, 2, 1, Chars, bw512_mask, , Words{}, -1)
+  HIDP_LANE_WIDENED(64, 4, 1, Chars, bd512_mask, , Doubles{}, -1)
+  HIDP_LANE_WIDENED(64, 8, 1, Chars, bq512_mask, , Quads{}, -1)
+  HIDP_LANE_WIDENED(64, 4, 2, Shorts, wd512_mask, , Doubles{}, -1)
+  HIDP_LANE_WIDENED(64, 8, 2, Shorts, wq512_mask, , Quads{}, -1)
+  HIDP_LANE_WIDENED(64, 8, 4, Ints, dq512_mask, , Quads{}, -1)
+#endif
+  return __builtin_convertvector(from, To);
+}
+#undef HIDP_LANE_WIDENED
+#endif
+
+// Conversions between vectors of as many elements. GCC takes those apart whose elements become less than half as wide, and those from small integers
+// to floats: such go in steps.
 template <class To, class From>
 HIDP_INLINE To part_cast(From from) {
-#if defined(HIDP_LANE_BITS) && !defined(__clang__)
+#if !defined(__clang__) && defined(__SSE4_1__)
   using T = std::decay_t<decltype(To{}[0])>;
   using F = std::decay_t<decltype(from[0])>;
   constexpr int lanes = sizeof(From) / sizeof(F);
-  if constexpr (std::is_integral_v<F> && std::is_floating_point_v<T> && sizeof(F) < sizeof(T)) {
-    using Number = LaneInt<int(sizeof(T)) * 8>;
+#if defined(HIDP_LANE_BITS)
+  constexpr int number = sizeof(T);
+#else
+  constexpr int number = 4;
+#endif
+  if constexpr (std::is_integral_v<F> && std::is_floating_point_v<T> && sizeof(F) < number) {
+    using Number = LaneInt<number * 8>;
     return __builtin_convertvector(part_cast<typename LaneVector<Number, lanes>::type>(from), To);
-  } else if constexpr (std::is_integral_v<F> && std::is_integral_v<T> && (sizeof(T) > 2 * sizeof(F) || sizeof(F) > 2 * sizeof(T))) {
-    using Signed = LaneInt<int(sizeof(T) > sizeof(F) ? 2 * sizeof(F) : sizeof(F) / 2) * 8>;
+  } else if constexpr (std::is_integral_v<F> && std::is_integral_v<T> && sizeof(T) > sizeof(F)) {
+    return part_widened<To>(from);
+  } else if constexpr (std::is_integral_v<F> && std::is_integral_v<T> && sizeof(F) > 2 * sizeof(T)) {
+    using Signed = LaneInt<int(sizeof(F)) / 2 * 8>;
     using Step = std::conditional_t<std::is_signed_v<F>, Signed, std::make_unsigned_t<Signed>>;
     return part_cast<To>(__builtin_convertvector(from, typename LaneVector<Step, lanes>::type));
   } else
