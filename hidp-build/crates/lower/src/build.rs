@@ -61,6 +61,8 @@ pub(super) struct Body {
     /// Labels of the open scopes.
     pub(super) scopes: Vec<u32>,
     pub(super) labels: u32,
+    /// Of a kernel: where its nest stands.
+    pub(super) span: Option<Span>,
     /// Where what is being lowered comes from.
     pub(super) here: Option<Span>,
     /// In a group of lanes: the mask of those that execute what is being lowered.
@@ -89,6 +91,7 @@ impl Body {
             alone: Vec::new(),
             scopes: Vec::new(),
             labels: 0,
+            span: None,
             here: None,
             lanes: None,
             open: vec![Vec::new()],

@@ -11,6 +11,7 @@
 //! | `exchange` | arrays of the caller that exchange names |
 //! | `space` | ranges of iterators, shared and clipped index spaces |
 //! | `work` | the number of operations of a launch, which decides whether threads gain from it |
+//! | `apart` | iterations that several kernels run |
 //! | `map` | maps: which strategy, kernels, loops of one thread |
 //! | `vector` | loops in vector lanes, guarded and short ones |
 //! | `short_rows` | lanes over rows of a few elements |
@@ -42,6 +43,7 @@ use hidp_syntax::ty::Ty;
 
 mod across;
 mod angles;
+mod apart;
 mod borders;
 mod build;
 mod copies;

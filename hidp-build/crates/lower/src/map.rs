@@ -200,7 +200,13 @@ impl Lowerer<'_> {
             let (part, total) = (this.import(&part), this.import(total));
             let begin = this.body.fix("from", make::mul(begin, part.clone()));
             let end = this.body.fix("to", make::min(make::mul(end, part), total));
-            this.shared_part(map, ranges, strides, None, begin, end);
+            let apart = this.mapping.strategy == Strategy::Rows && this.is_left(map) && {
+                let ranges = this.import_ranges(ranges);
+                ranges.first().is_some_and(|range| this.run_apart(map, range, [begin.clone(), end.clone()]))
+            };
+            if !apart {
+                this.shared_part(map, ranges, strides, None, begin, end);
+            }
         });
         let schedule = self.in_turn(work.clone());
         self.body.push(Stmt::Launch { kernel, args, extent: parts, schedule });
@@ -257,7 +263,7 @@ impl Lowerer<'_> {
         build: impl FnOnce(&mut Self, &[Expr]),
     ) -> (KernelId, Vec<Expr>) {
         let host = mem::replace(&mut self.body, Body::new(Role::Kernel));
-        self.body.here = host.here;
+        (self.body.here, self.body.span) = (host.here, Some(span));
         self.host = Some(host);
         let name = |at: usize| match (grid, at) {
             (None, 0) => "begin",

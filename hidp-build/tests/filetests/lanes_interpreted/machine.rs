@@ -57,6 +57,8 @@ pub(super) struct Machine<'u> {
     pub(super) count: usize,
     /// The mask of those that are here.
     pub(super) here: Option<VarId>,
+    /// Whether the statement before ran a kernel.
+    pub(super) has_run: bool,
 }
 
 /// What shows up in results.
@@ -235,10 +237,17 @@ impl<'u> Machine<'u> {
                 self.slots.insert(*a, of_b);
                 self.slots.insert(*b, of_a);
             }
-            Stmt::Launch { kernel, args, extent, .. } => return self.launch(*kernel, args, extent),
+            Stmt::Launch { kernel, args, extent, .. } => return self.run(*kernel, args, [0, self.long(extent)?]),
+            // A fault goes on from there.
+            Stmt::Run { kernel, args, begin, end } => {
+                let range = [self.long(begin)?, self.long(end)?];
+                self.has_run = true;
+                return self.run(*kernel, args, range);
+            }
             Stmt::Group(group) => return self.group(group),
             Stmt::InTurn(turn) => return self.in_turn(turn),
             Stmt::Wide(stmt) => self.wide_stmt(stmt)?,
+            Stmt::CheckTrap if std::mem::take(&mut self.has_run) => {}
             Stmt::CheckTrap => return Err(Stop::Unknown("functions that can fault")),
             Stmt::Prim(_) => return Err(Stop::Unknown("primitives")),
             Stmt::Move { .. } | Stmt::StreamOut { .. } => return Err(Stop::Unknown("copies of rows")),
@@ -301,7 +310,7 @@ impl<'u> Machine<'u> {
     }
 
     /// One call over all positions.
-    fn launch(&mut self, kernel: imp::KernelId, args: &'u [Expr], extent: &'u Expr) -> Run<Flow> {
+    fn run(&mut self, kernel: imp::KernelId, args: &'u [Expr], range: [i64; 2]) -> Run<Flow> {
         let function = &self.unit.kernels[kernel].function;
         let mut slots = BTreeMap::new();
         for (param, arg) in function.params.iter().zip(args) {
@@ -311,12 +320,11 @@ impl<'u> Machine<'u> {
             };
             slots.insert(*param, slot);
         }
-        let range = [Value::I64(0), Value::I64(self.long(extent)?)];
-        for (param, value) in function.params[args.len()..].iter().zip(range) {
-            slots.insert(*param, Slot::Value(value));
+        for (param, position) in function.params[args.len()..].iter().zip(range) {
+            slots.insert(*param, Slot::Value(Value::I64(position)));
         }
         let (program, unit, count) = (self.program, self.unit, self.count);
-        let mut inside = Machine { program, unit, function, slots, count, here: None };
+        let mut inside = Machine { program, unit, function, slots, count, here: None, has_run: false };
         Ok(match inside.block(&function.body)? {
             Flow::On | Flow::Leave(None) => Flow::On,
             other => other,

@@ -47,7 +47,7 @@ fn called(subject: &Subject, entry: &Entry, unit: &imp::Unit, request: &Request,
         slots.insert(*param, Slot::Value(Value::I64(*value)));
     }
     let program = subject.program();
-    let mut machine = Machine { program, unit, function: &unit.host, slots, count, here: None };
+    let mut machine = Machine { program, unit, function: &unit.host, slots, count, here: None, has_run: false };
     if let Flow::Fault(site, values) = machine.block(&unit.host.body)? {
         let site = &entry.code.sites[site];
         return Ok(Outcome::Fault(Fault { kind: site.kind, span: site.span, values }));

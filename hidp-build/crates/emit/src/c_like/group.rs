@@ -29,7 +29,7 @@ pub fn raises(program: &Program, block: &Block) -> bool {
 
 fn raises_itself(program: &Program, stmt: &Stmt) -> bool {
     match stmt {
-        Stmt::Fault { .. } | Stmt::CheckTrap => true,
+        Stmt::Fault { .. } | Stmt::Run { .. } | Stmt::CheckTrap => true,
         Stmt::Prim(prim) => !prim.sites.is_empty(),
         Stmt::Loop(Loop { kind: LoopKind::Spread { reductions, .. }, .. }) => combining_raises(program, reductions),
         Stmt::At(_)

@@ -95,7 +95,7 @@ pub trait Dialect {
     fn simd_pragma(&self, scope: &Scope<'_>, reductions: &[(VarId, FoldFn)]) -> String;
     /// The line before a loop that is unrolled.
     fn unroll(&self, factor: u32) -> String;
-    /// Memory and launches: `Alloc`, `Free`, `Scratch`, `Swap`, `Launch`, `LaunchGrid`, `StreamOut`. `leave` is the statement that
+    /// Memory and launches: `Alloc`, `Free`, `Scratch`, `Swap`, `Run`, `Launch`, `LaunchGrid`, `StreamOut`. `leave` is the statement that
     /// ends what is being done.
     fn special(&self, scope: &Scope<'_>, stmt: &Stmt, leave: &str, out: &mut Text);
 }

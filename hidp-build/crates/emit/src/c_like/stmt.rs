@@ -90,6 +90,7 @@ impl<'a> Printer<'a> {
             | Stmt::Either { .. }
             | Stmt::Prefetch { .. }
             | Stmt::Swap(..)
+            | Stmt::Run { .. }
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }
             | Stmt::StreamOut { .. } => self.dialect.special(&self.scope, stmt, &self.leave(), out),

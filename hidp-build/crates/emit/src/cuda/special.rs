@@ -121,6 +121,7 @@ impl Dialect for Cuda<'_> {
             | Stmt::Part { .. }
             | Stmt::Either { .. }
             | Stmt::Prefetch { .. }
+            | Stmt::Run { .. }
             | Stmt::Launch { .. }
             | Stmt::StreamOut { .. }
             | Stmt::Group(_)

@@ -17,30 +17,39 @@ pub(super) fn kernels(program: &Program, sources: &SourceMap, entry: &Entry, out
     let mut printed: OrdMap<String, String> = OrdMap::new();
     let mut names = Vec::new();
     for unit in entry.units_for(UnitTarget::Cpu) {
-        let of_unit = unit.kernels.iter().map(|(id, kernel)| {
+        let mut of_unit: Vec<String> = Vec::new();
+        for (id, kernel) in unit.kernels.iter() {
             let mut code = Text::new(None);
-            self::kernel(program, sources, entry, kernel, "", &mut code);
+            self::kernel(program, sources, entry, (kernel, &of_unit), "", &mut code);
             let code = code.finish();
-            if let Some(same) = printed.get(&code) {
-                return same.clone();
-            }
-            let name = name::kernel(unit, id);
-            self::kernel(program, sources, entry, kernel, &name, out);
-            printed.insert(code, name.clone());
-            name
-        });
-        names.push(of_unit.collect());
+            let name = printed.get(&code).cloned().unwrap_or_else(|| {
+                let name = name::kernel(unit, id);
+                self::kernel(program, sources, entry, (kernel, &of_unit), &name, out);
+                printed.insert(code, name.clone());
+                name
+            });
+            of_unit.push(name);
+        }
+        names.push(of_unit);
     }
     names
 }
 
-fn kernel(program: &Program, sources: &SourceMap, entry: &Entry, kernel: &Kernel, name: &str, out: &mut Text) {
+/// A kernel of this name, and the names of those before it.
+fn kernel(
+    program: &Program,
+    sources: &SourceMap,
+    entry: &Entry,
+    (kernel, before): (&Kernel, &[String]),
+    name: &str,
+    out: &mut Text,
+) {
     let usage = Usage::of(&kernel.function);
     let scope = Scope { program, sources, entry, function: &kernel.function, usage: &usage, numbers: None };
     out.line("");
     out.at(sources, kernel.span);
     out.open(format!("HIDP_KERNEL void {name}({}) {{", kernel_params(&scope, kernel).join(", ")));
-    body(scope, &OpenMp::Kernel, Some(kernel.span), out);
+    body(scope, &OpenMp::Kernel { before }, Some(kernel.span), out);
     out.close("}");
     out.here();
 }

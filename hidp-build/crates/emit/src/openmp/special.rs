@@ -13,7 +13,10 @@ use hidp_syntax::ty::{Scalar, Ty};
 /// C++ with OpenMP.
 pub(super) enum OpenMp<'a> {
     /// In a kernel, there is a `worker`.
-    Kernel,
+    Kernel {
+        /// The names of the kernels before it.
+        before: &'a [String],
+    },
     /// In a host function, there is a `host`.
     Host {
         /// The names of the kernels that it launches.
@@ -45,19 +48,19 @@ pub(super) fn pointer(scope: &Scope<'_>, var: VarId) -> String {
 impl Dialect for OpenMp<'_> {
     fn frame(&self) -> &'static str {
         match self {
-            OpenMp::Kernel => "worker",
+            OpenMp::Kernel { .. } => "worker",
             OpenMp::Host { .. } => "host",
         }
     }
     fn trap(&self) -> &'static str {
         match self {
-            OpenMp::Kernel => "worker.trap",
+            OpenMp::Kernel { .. } => "worker.trap",
             OpenMp::Host { .. } => "host.trap",
         }
     }
     fn leave(&self) -> &'static str {
         match self {
-            OpenMp::Kernel => "return;",
+            OpenMp::Kernel { .. } => "return;",
             OpenMp::Host { .. } => "return host.finish();",
         }
     }
@@ -114,6 +117,12 @@ impl Dialect for OpenMp<'_> {
             }
             Stmt::Prefetch { of, index } => out.line(format!("hidp::prefetch({}, {});", scope.name(*of), text(index))),
             Stmt::Swap(a, b) => out.line(format!("hidp::swap_buffers({}, {});", scope.name(*a), scope.name(*b))),
+            Stmt::Run { kernel, args, begin, end } => {
+                let OpenMp::Kernel { before } = self else { return };
+                let args = args.iter().chain([begin, end]).map(text);
+                let passed: Vec<String> = std::iter::once("worker".to_owned()).chain(args).collect();
+                out.line(format!("{}({});", before[kernel.index()], passed.join(", ")));
+            }
             Stmt::Launch { kernel, args, extent, schedule } => {
                 self.launch(scope, *kernel, args, &text(extent), schedule, out);
             }
@@ -208,7 +217,7 @@ impl OpenMp<'_> {
         };
         let name = scope.name(var);
         let fixed = match (self, scope.usage.is_changed(var)) {
-            (OpenMp::Kernel, _) => "__restrict ",
+            (OpenMp::Kernel { .. }, _) => "__restrict ",
             (OpenMp::Host { .. }, false) => "const ",
             (OpenMp::Host { .. }, true) => "",
         };

@@ -12,7 +12,8 @@
 //! 4. Evaluating an expression has no effect but, through a trapping scalar function, on the worker's trap. Such a function is
 //!    called only in the values of `Let`, `Set`, `Store` and `Atomic`, or passed to a `Prim`, and `CheckTrap` follows in the same
 //!    block. What it raises it raises at the entry's site of that kind and position: [`trap_sites`] lists those to add.
-//! 5. `Launch`, `Alloc` and `Free` stand in the host function only; `Scratch` and `WorkerIndex` in kernels only.
+//! 5. `Launch`, `Alloc` and `Free` stand in the host function only; `Scratch`, `Run` and `WorkerIndex` in kernels only. A kernel runs those before it
+//!    only, and `CheckTrap` follows.
 //! 6. `Break` and `Continue` are inside a loop of the same function. Simd loops hold only values, plain stores, branches and
 //!    other counted loops; what one iteration leaves for another is a reduction.
 //!
@@ -23,7 +24,7 @@
 //! the same values: such code is at the *scope* of the grid's level. The body of a `Spread { over, .. }` is at the scope `over`.
 //!
 //! 7. `Grid`s, `LaunchGrid`, `Spread`, `Single`, `Sync`, `Broadcast`, `GroupCount` and host cells are in device units only,
-//!    `Launch`, `Scratch`, `StreamOut`, simd loops, loops across an array and `WorkerCount` in CPU units only.
+//!    `Launch`, `Run`, `Scratch`, `StreamOut`, simd loops, loops across an array and `WorkerCount` in CPU units only.
 //! 8. `Spread`, `Single`, `Sync` and `Broadcast` name the level of the scope that they stand in, as `group`; so does a `Prim` of
 //!    a kernel, which all lanes of the group call. A `Spread` goes to a lower level. None of them stands in a `Single`.
 //! 9. At the scope of a level above `thread`, what all lanes compute is the same in all: a buffer that the kernel writes is
@@ -417,6 +418,17 @@ pub enum Stmt {
         of: VarId,
         /// `long`
         index: Expr,
+    },
+    /// Kernel of a CPU: what a kernel before it does for `[begin, end)`, here and now. `CheckTrap` follows.
+    Run {
+        /// Kernel.
+        kernel: KernelId,
+        /// All parameters but the last two.
+        args: Vec<Expr>,
+        /// `long`.
+        begin: Expr,
+        /// `long`.
+        end: Expr,
     },
     /// Host: exchanges two buffer variables.
     Swap(VarId, VarId),

@@ -101,6 +101,7 @@ impl Numbers {
             | Stmt::Either { .. }
             | Stmt::Prefetch { .. }
             | Stmt::Swap(..)
+            | Stmt::Run { .. }
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }
             | Stmt::Single { .. }

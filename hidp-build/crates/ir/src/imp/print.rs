@@ -151,6 +151,9 @@ impl Printer<'_> {
             }
             Stmt::Prefetch { of, index } => out.line(format!("prefetch {}[{}]", self.name(*of), self.expr(index))),
             Stmt::Swap(a, b) => out.line(format!("swap {}, {}", self.name(*a), self.name(*b))),
+            Stmt::Run { kernel, args, begin, end } => {
+                out.line(format!("run {kernel:?}({}) over [{}:{})", self.list(args), self.expr(begin), self.expr(end)));
+            }
             Stmt::Launch { kernel, args, extent, schedule } => out.line(format!(
                 "launch {kernel:?}({}) over {} {}",
                 self.list(args),

@@ -35,6 +35,7 @@ macro_rules! blocks_in {
             | Stmt::Either { .. }
             | Stmt::Prefetch { .. }
             | Stmt::Swap(..)
+            | Stmt::Run { .. }
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }
             | Stmt::Sync(_)
@@ -81,6 +82,7 @@ macro_rules! exprs_in {
                 };
                 args.into_iter().chain([extent]).chain(work).collect()
             }
+            Stmt::Run { args, begin, end, .. } => args.into_iter().chain([begin, end]).collect(),
             Stmt::LaunchGrid { args, extents, most, .. } => args.into_iter().chain(extents).chain(most).collect(),
             Stmt::StreamOut { target, count, .. } => vec![&$($mutable)? *target.index, count],
             Stmt::Prim(prim) => {
@@ -222,6 +224,7 @@ pub fn introduced(stmt: &Stmt) -> Option<VarId> {
         | Stmt::Prefetch { .. }
         | Stmt::Free(_)
         | Stmt::Swap(..)
+        | Stmt::Run { .. }
         | Stmt::Launch { .. }
         | Stmt::LaunchGrid { .. }
         | Stmt::Single { .. }
@@ -270,6 +273,7 @@ pub fn overwritten(stmt: &Stmt) -> Vec<VarId> {
         | Stmt::Part { .. }
         | Stmt::Either { .. }
         | Stmt::Prefetch { .. }
+        | Stmt::Run { .. }
         | Stmt::Launch { .. }
         | Stmt::LaunchGrid { .. }
         | Stmt::Single { .. }
@@ -312,6 +316,7 @@ pub fn accessed(stmt: &Stmt) -> Vec<VarId> {
         | Stmt::Alloc { .. }
         | Stmt::Scratch { .. }
         | Stmt::Swap(..)
+        | Stmt::Run { .. }
         | Stmt::Launch { .. }
         | Stmt::LaunchGrid { .. }
         | Stmt::Single { .. }
@@ -357,6 +362,7 @@ pub fn names_mut(stmt: &mut Stmt) -> Vec<&mut VarId> {
         | Stmt::Leave(_)
         | Stmt::Fault { .. }
         | Stmt::CheckTrap
+        | Stmt::Run { .. }
         | Stmt::Launch { .. }
         | Stmt::LaunchGrid { .. }
         | Stmt::Single { .. }

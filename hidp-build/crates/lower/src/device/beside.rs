@@ -61,6 +61,7 @@ fn is_plain(block: &Block) -> bool {
         | Stmt::Either { .. }
         | Stmt::Prefetch { .. }
         | Stmt::Swap(..)
+        | Stmt::Run { .. }
         | Stmt::Launch { .. }
         | Stmt::LaunchGrid { .. }
         | Stmt::Single { .. }

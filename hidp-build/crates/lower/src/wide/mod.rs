@@ -223,6 +223,13 @@ impl Lowerer<'_> {
         let first = make::var(first, Ty::LONG);
         let count = Expr { kind: imp::ExprKind::LaneCount(lanes), ty: Ty::LONG };
         let past = self.body.fix("past", make::min(make::add(first.clone(), count), hi.clone()));
+        if leaves {
+            let low = make::sub(first.clone(), range.lo.clone());
+            let high = make::sub(past.clone(), range.lo.clone());
+            if self.run_apart(map, range, [low, high]) {
+                return self.body.leave();
+            }
+        }
         let at = self.body.enter_loop(&self.func.vars[range.var].name);
         self.body.bindings.insert(range.var, Binding::Fixed(make::var(at, Ty::LONG)));
         let inner = last_inside(map);
@@ -377,7 +384,7 @@ impl Lowerer<'_> {
 }
 
 /// The last iterators of the maps inside.
-fn last_inside(map: &Map) -> Vec<par::VarId> {
+pub(super) fn last_inside(map: &Map) -> Vec<par::VarId> {
     plan::inner_maps(&map.body).into_iter().filter_map(|inner| Some(inner.iters.last()?.var)).collect()
 }
 

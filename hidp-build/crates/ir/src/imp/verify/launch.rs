@@ -25,6 +25,15 @@ impl Checker<'_> {
         self.arguments(args, kernel, 2);
     }
 
+    pub(super) fn run(&mut self, kernel: KernelId, args: &[Expr], bounds: [&Expr; 2]) {
+        self.require(!self.is_host() && !self.on_device(), "`run` stands in kernels of CPU units only");
+        bounds.into_iter().for_each(|bound| self.typed(bound, Ty::LONG));
+        self.require(self.kernel.is_some_and(|own| kernel < own), "a kernel runs those before it only");
+        let unit = self.unit;
+        let Some(kernel) = unit.kernels.get(kernel) else { return self.fail("a kernel is one of the version") };
+        self.arguments(args, kernel, 2);
+    }
+
     pub(super) fn launch_grid(&mut self, kernel: KernelId, args: &[Expr], extents: &[Expr], most: Option<&Expr>) {
         self.require(self.is_host() && self.on_device(), "`launch grid` stands in host functions of device units only");
         self.require((1..=3).contains(&extents.len()), "a grid has one to three dimensions");

@@ -56,6 +56,7 @@ impl Checker<'_> {
             | Stmt::Either { .. }
             | Stmt::Prefetch { .. }
             | Stmt::Swap(..)
+            | Stmt::Run { .. }
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }
             | Stmt::Single { .. }

@@ -30,7 +30,7 @@ impl Checker<'_> {
             !in_values || simple,
             "no scalar function that can raise is called in a condition, bound or argument",
         );
-        let raises = in_values || self.passes_raising_function(stmt);
+        let raises = in_values || self.passes_raising_function(stmt) || matches!(stmt, Stmt::Run { .. });
         self.require(!raises || next == Some(&Stmt::CheckTrap), "a call that can raise is followed by check_trap");
     }
 
@@ -108,6 +108,7 @@ impl Checker<'_> {
                 self.buffer(*b);
                 self.require(self.kind(*a) == self.kind(*b), "exchanged buffers are of one kind");
             }
+            Stmt::Run { kernel, args, begin, end } => self.run(*kernel, args, [begin, end]),
             Stmt::Launch { kernel, args, extent, schedule } => self.launch(*kernel, args, extent, schedule),
             Stmt::LaunchGrid { kernel, args, extents, most } => {
                 self.launch_grid(*kernel, args, extents, most.as_ref());

@@ -83,6 +83,7 @@ impl Checker<'_> {
             | Stmt::Either { .. }
             | Stmt::Prefetch { .. }
             | Stmt::Swap(..)
+            | Stmt::Run { .. }
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }
             | Stmt::Single { .. }

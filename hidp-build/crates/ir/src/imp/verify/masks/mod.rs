@@ -145,6 +145,7 @@ impl Walk<'_, '_> {
             | Stmt::Either { .. }
             | Stmt::Prefetch { .. }
             | Stmt::Swap(..)
+            | Stmt::Run { .. }
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }
             | Stmt::Single { .. }

@@ -265,6 +265,28 @@ fn launches_match_their_kernel() {
 }
 
 #[test]
+fn kernels_run_those_before_them() {
+    let run = |first: usize, args: usize, next: &[Stmt]| {
+        let mut entry = entry(kernel(vec![]), 1);
+        let args = (0..args).map(|at| expr(ExprKind::Var(VarId::new(at)), Scalar::F32)).collect();
+        let [begin, end] = [2, 3].map(long);
+        let stmts = vec![Stmt::Run { kernel: KernelId::new(first), args, begin, end }];
+        entry.units[0].kernels.push(kernel([&stmts, next].concat()));
+        rules(&entry)
+    };
+    assert_eq!(run(0, 2, &[Stmt::CheckTrap]), [""; 0]);
+    assert_eq!(run(0, 2, &[]), ["a call that can raise is followed by check_trap"]);
+    assert_eq!(run(0, 1, &[Stmt::CheckTrap]), ["a launch has an argument for each parameter but the positions"]);
+    assert_eq!(run(1, 2, &[Stmt::CheckTrap]), ["a kernel runs those before it only"]);
+    let mut on_host = entry(kernel(vec![]), 1);
+    if let Stmt::Launch { kernel, args, .. } = on_host.units[0].host.body.stmts.remove(0) {
+        let run = Stmt::Run { kernel, args, begin: int(0), end: int(2) };
+        on_host.units[0].host.body.stmts = vec![run, Stmt::CheckTrap];
+    }
+    assert!(rules(&on_host).contains(&"`run` stands in kernels of CPU units only".to_owned()));
+}
+
+#[test]
 fn errors_name_function_statement_and_rule() {
     let errors = verify(&Program::default(), &entry(kernel(vec![store(long(4), float())]), 1)).unwrap_err();
     assert_eq!(errors[0].to_string(), "rows k0 map0: x4 is used where it is not introduced, in `x.1[x.4] = 1.0`");
