@@ -258,6 +258,14 @@ impl Lin {
     pub(crate) fn atoms(&self) -> impl Iterator<Item = AtomId> + '_ {
         self.terms.iter().flat_map(|(term, _)| term.atoms())
     }
+    /// The bits of its atoms.
+    pub(crate) fn mask(&self) -> u64 {
+        let mut mask = 0;
+        for (term, _) in self.terms.iter() {
+            mask |= term.mask();
+        }
+        mask
+    }
     /// Replaces every atom. `None` if it becomes too large.
     pub(crate) fn substitute(&self, replace: &mut impl FnMut(AtomId) -> Lin) -> Option<Lin> {
         let mut result = Lin::constant(self.constant);

@@ -183,12 +183,12 @@ pub(crate) fn relevant<'a>(
     let mut atoms = AtomSet::default();
     seed.into_iter().for_each(|atom| atoms.insert(atom));
     let mut chosen: Vec<&Lin> = Vec::new();
-    let mut rest: Vec<&Lin> = facts.into_iter().collect();
+    let mut rest: Vec<(&Lin, u64)> = facts.into_iter().map(|fact| (fact, fact.mask())).collect();
     loop {
         let (nearer, mut far) = (chosen.len(), Vec::new());
-        for fact in rest {
-            if !atoms.meets(fact) {
-                far.push(fact);
+        for (fact, mask) in rest {
+            if !atoms.meets(fact, mask) {
+                far.push((fact, mask));
             } else if chosen.len() == limit {
                 return chosen;
             } else {
@@ -207,21 +207,29 @@ pub(crate) fn relevant<'a>(
 
 /// Atoms, a bit each.
 #[derive(Default)]
-struct AtomSet(Vec<u64>);
+struct AtomSet {
+    words: Vec<u64>,
+    /// All words together.
+    mask: u64,
+}
 
 impl AtomSet {
     fn insert(&mut self, atom: AtomId) {
         let word = atom.0 as usize / 64;
-        if word >= self.0.len() {
-            self.0.resize(word + 1, 0);
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
         }
-        self.0[word] |= 1 << (atom.0 % 64);
+        self.words[word] |= 1 << (atom.0 % 64);
+        self.mask |= 1 << (atom.0 % 64);
     }
     fn contains(&self, atom: AtomId) -> bool {
-        self.0.get(atom.0 as usize / 64).is_some_and(|word| word >> (atom.0 % 64) & 1 == 1)
+        self.words.get(atom.0 as usize / 64).is_some_and(|word| word >> (atom.0 % 64) & 1 == 1)
     }
-    /// Whether an atom of the sum is in it.
-    fn meets(&self, lin: &Lin) -> bool {
+    /// Whether an atom of the sum is in it, whose mask is given.
+    fn meets(&self, lin: &Lin, mask: u64) -> bool {
+        if self.mask & mask == 0 {
+            return false;
+        }
         for (term, _) in lin.terms.iter() {
             for atom in term.atoms() {
                 if self.contains(atom) {

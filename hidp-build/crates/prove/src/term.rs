@@ -26,6 +26,15 @@ impl Term {
     pub(crate) fn atoms(self) -> TermAtoms {
         TermAtoms(self.0)
     }
+    /// The bit of each of its atoms: of every 64th the same.
+    pub(crate) fn mask(self) -> u64 {
+        let (mut rest, mut mask) = (self.0, 0);
+        while rest != 0 {
+            mask |= 1 << (((rest >> 96) as u32 - 1) % 64);
+            rest <<= 32;
+        }
+        mask
+    }
     /// How many atoms it has.
     pub(crate) fn degree(self) -> usize {
         Self::DEGREE - self.0.trailing_zeros() as usize / 32

@@ -88,6 +88,10 @@ pub(crate) struct Walker<'f, 'c> {
     conditions: usize,
     /// Not 0 while statements are tried that the client must not see.
     dry: usize,
+    /// How many loops enclose this.
+    loops: usize,
+    /// What was found of loops in the outermost one around this, by their addresses: the loops around are walked several times.
+    found: OrdMap<usize, Vec<(VarId, bool)>>,
     /// Conditions `a || b` that hold: the facts of either side.
     choices: Vec<[Vec<Lin>; 2]>,
 }
@@ -124,13 +128,33 @@ impl<'f, 'c> Walker<'f, 'c> {
             .filter(|(id, var)| var.kind == VarKind::Param(Direction::Input) && !written.contains(id))
             .map(|(id, _)| id)
             .collect();
-        Walker { cx, client, unstable, shapes: OrdMap::new(), conditions: 0, dry: 0, choices: Vec::new() }
+        Walker {
+            cx,
+            client,
+            unstable,
+            shapes: OrdMap::new(),
+            conditions: 0,
+            dry: 0,
+            loops: 0,
+            found: OrdMap::new(),
+            choices: Vec::new(),
+        }
     }
 
     /// Goes on from what is known in `cx`, in which no array is swapped.
     pub(crate) fn within(cx: Context<'f>, client: &'c mut dyn Client) -> Self {
         let (unstable, shapes) = (OrdSet::new(), OrdMap::new());
-        Walker { cx, client, unstable, shapes, conditions: 0, dry: 0, choices: Vec::new() }
+        Walker {
+            cx,
+            client,
+            unstable,
+            shapes,
+            conditions: 0,
+            dry: 0,
+            loops: 0,
+            found: OrdMap::new(),
+            choices: Vec::new(),
+        }
     }
 
     /// Walks statements; what they teach ends with them.
@@ -351,7 +375,7 @@ pub(crate) fn walk(
 
 fn unstable_arrays(vars: &Arena<VarId, Var>, body: &Block, start: Start) -> OrdSet<VarId> {
     let mut unstable = OrdSet::new();
-    if !written::swaps(body) {
+    if !written::swaps_unlike(vars, body) {
         return unstable;
     }
     let mut copy = body.clone();

@@ -10,10 +10,15 @@ impl Walker<'_, '_> {
     pub(super) fn sequential(&mut self, sequential: &mut Loop) {
         let mut assigned = written::scalars(&sequential.body);
         assigned.extend(written::scalars(&sequential.step));
+        if self.loops == 0 {
+            self.found.clear();
+        }
+        self.loops += 1;
         let invariants = self.invariants(sequential, &assigned);
         self.havoc(&assigned);
         self.assume_invariants(&invariants);
         let facts = self.iteration(sequential);
+        self.loops -= 1;
         self.cx.facts.truncate(facts);
         self.havoc(&assigned);
         if !written::breaks(&sequential.body) {
@@ -52,20 +57,28 @@ impl Walker<'_, '_> {
     }
 
     /// Every assigned integer whose value before the loop is known might only grow, or only shrink.
-    pub(super) fn guesses(&self, assigned: &OrdSet<VarId>) -> Vec<Invariant> {
+    fn guesses(&self, sequential: &Loop, assigned: &OrdSet<VarId>) -> Vec<Invariant> {
         let mut guesses = Vec::new();
         for &var in assigned {
             let is_integer = self.cx.vars[var].ty.scalar().is_some_and(|ty| ty.is_integer());
             if let (Some(bound), true) = (self.cx.env.get(&var), is_integer) {
-                guesses.extend([true, false].map(|grows| Invariant { var, bound: bound.clone(), grows }));
+                // What a counter does not need not be tried.
+                let known = written::grows(sequential, var);
+                let tried = [true, false].into_iter().filter(|grows| known.is_none_or(|known| known == *grows));
+                guesses.extend(tried.map(|grows| Invariant { var, bound: bound.clone(), grows }));
             }
         }
         guesses
     }
 
-    /// Starts from every guess and drops what some iteration might break, until nothing is dropped.
+    /// Starts from every guess and drops what some iteration might break, until nothing is dropped. What was dropped before is not tried
+    /// again: each time that a loop around is walked, fewer guesses about that one hold.
     pub(super) fn invariants(&mut self, sequential: &mut Loop, assigned: &OrdSet<VarId>) -> Vec<Invariant> {
-        let mut guesses = self.guesses(assigned);
+        let mut guesses = self.guesses(sequential, assigned);
+        let address = std::ptr::from_ref(sequential).addr();
+        if let Some(found) = self.found.get(&address) {
+            guesses.retain(|guess| found.contains(&(guess.var, guess.grows)));
+        }
         while !guesses.is_empty() {
             let count = guesses.len();
             let (env, extents, facts) = (self.cx.env.clone(), self.cx.extents.clone(), self.cx.facts.len());
@@ -84,6 +97,7 @@ impl Walker<'_, '_> {
                 break;
             }
         }
+        self.found.insert(address, guesses.iter().map(|guess| (guess.var, guess.grows)).collect());
         guesses
     }
 
