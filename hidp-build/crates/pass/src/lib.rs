@@ -10,6 +10,7 @@ pub mod assume;
 mod bounds;
 mod cleanup;
 mod codelets;
+mod eager;
 mod exchange;
 mod expand;
 mod extremes;
@@ -78,6 +79,7 @@ pub const PIPELINE: &[Pass] = &[
     zero::PASS,
     overwritten::PASS,
     bounds::PASS,
+    eager::PASS,
     widen::PASS,
     neighbours::PASS,
     cleanup::PASS,

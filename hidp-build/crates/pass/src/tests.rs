@@ -213,6 +213,29 @@ fn only_what_is_there_before_the_map_is_read_ahead() {
 }
 
 #[test]
+fn narrow_elements_that_are_there_in_any_case_are_loaded_in_front_of_conditions() {
+    let loaded = |value: &str| {
+        let text = format!(
+            "func f(x, y, b) dims (N) {{
+               vars {{ N: long dim; x: int[N] input; y: int[N] inout; b: uint8[N] input; i: long iter; }}
+               map (i = 0 .. N by 1) {{ y[i] = select({value}, 1:int, 0:int); }} }} entries (f)"
+        );
+        let mut program = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        run(&mut program, &[bounds::PASS, eager::PASS]).expect("well formed");
+        (declares(&program), print(&program))
+    };
+    let count = |value: &str| loaded(value).0;
+    assert_eq!(count("((x[i] == 2:int) && (b[i] == 1:uint8))"), 1);
+    assert_eq!(count("((b[i] == 2:uint8) || (b[i] == 1:uint8))"), 1, "also loaded in front of it");
+    assert_eq!(count("((i > 0) && (b[(i - 1)?] == 1:uint8))"), 0, "not there in the first iteration");
+    assert_eq!(count("((i < (N - 1)) && ((b[(i + 1)?] == 1:uint8) || (b[i] == 1:uint8)))"), 1, "one is there");
+    assert_eq!(count("((x[i] == 2:int) && (b[0] == 1:uint8))"), 0, "the same for all iterations");
+    assert_eq!(count("((x[i] == 2:int) && (x[i] == 1:int))"), 0, "wider elements have masked loads");
+    let (_, text) = loaded("((i > 0) && (b[(i - 1)?] == 1:uint8))");
+    assert!(text.contains("(i > 0) && (b%3[(i - 1)] =="), "put back as it was: {text}");
+}
+
+#[test]
 fn what_a_test_inside_shows_is_tested_before_the_map() {
     let after_pass = |body: &str| {
         let map = format!("map (i = 0 .. N by 1) {{ {body} }}");
