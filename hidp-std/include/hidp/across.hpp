@@ -26,9 +26,36 @@ constexpr int kAcrossRows = 16 / static_cast<int>(sizeof(T));
 template <class T>
 constexpr int kAcrossColumns = kAcrossBytes / static_cast<int>(sizeof(T));
 
+// Rows that are taken one block after the other: of wider elements those that fill a cache line at the target, which is further from the next one.
+template <class T>
+constexpr int kAcrossAtOnce = kAcrossRows<T> * (sizeof(T) < 4 ? 1 : 4);
+
+// Columns that all rows copy before others: each has a page of its own at the target, of which a processor knows some hundreds.
+constexpr int64_t kAcrossStrip = 256;
+
+// Vectors of integers, whatever the elements are: shuffles number them.
+template <int bytes>
+struct AcrossNumber;
+template <>
+struct AcrossNumber<1> {
+  typedef int8_t type;
+};
+template <>
+struct AcrossNumber<2> {
+  typedef int16_t type;
+};
+template <>
+struct AcrossNumber<4> {
+  typedef int32_t type;
+};
+template <>
+struct AcrossNumber<8> {
+  typedef int64_t type;
+};
 template <class T>
 struct AcrossVector {
-  typedef T type __attribute__((vector_size(kAcrossBytes)));
+  typedef typename AcrossNumber<sizeof(T)>::type Number;
+  typedef Number type __attribute__((vector_size(kAcrossBytes)));
 };
 
 // The elements of two vectors in turns: of the first halves of each 16 bytes, or of the second ones.
@@ -40,7 +67,8 @@ HIDP_INLINE typename AcrossVector<T>::type interleaved(typename AcrossVector<T>:
   return __builtin_shufflevector(a, b, (at % 2 * kAll + at / kEach * kEach + at % kEach / 2 + second * kEach / 2)...);
 #else
   typedef typename AcrossVector<T>::type Vector;
-  return __builtin_shuffle(a, b, Vector{T(at % 2 * kAll + at / kEach * kEach + at % kEach / 2 + second * kEach / 2)...});
+  typedef typename AcrossVector<T>::Number Number;
+  return __builtin_shuffle(a, b, Vector{Number(at % 2 * kAll + at / kEach * kEach + at % kEach / 2 + second * kEach / 2)...});
 #endif
 }
 
@@ -81,11 +109,13 @@ __attribute__((noinline)) void turn_block(T *__restrict to, int64_t stride, cons
 template <class T, class Range, class Source, class Target>
 inline void across(T *__restrict to, const T *__restrict from, int64_t first, int64_t past, Range columns, Source source,
                    Target target) {
-  constexpr int64_t kRows = kAcrossRows<T>, kColumns = kAcrossColumns<T>;
+  constexpr int64_t kRows = kAcrossAtOnce<T>, kColumns = kAcrossColumns<T>;
   int64_t starts[kRows];
   const auto turn = [&](int64_t at, Columns all, int64_t stride) {
+    for (int64_t row = 0; row < kRows; ++row) starts[row] = source(at + row, all.first);
     for (int64_t column = all.first;;) {
-      turn_block(to + target(at, column), stride, from, starts);
+      T *const block = to + target(at, column);
+      for (int64_t row = 0; row < kRows; row += kAcrossRows<T>) turn_block(block + row, stride, from, starts + row);
       if (column + kColumns >= all.past) return;
       // The last columns are once more a whole block.
       const int64_t next = column + 2 * kColumns <= all.past ? column + kColumns : all.past - kColumns;
@@ -94,33 +124,28 @@ inline void across(T *__restrict to, const T *__restrict from, int64_t first, in
     }
   };
   for (int64_t at = first; at < past;) {
+    // Rows with the same columns.
     const Columns all = columns(at);
-    const auto is_same = [&](Columns other) { return other.first == all.first && other.past == all.past; };
-    const int64_t count = all.past - all.first, begin = at;
+    int64_t end = at + 1;
+    for (; end < past; ++end) {
+      const Columns other = columns(end);
+      if (other.first != all.first || other.past != all.past) break;
+    }
+    const int64_t count = all.past - all.first;
     const int64_t stride = count < kColumns ? 0 : target(at, all.first + 1) - target(at, all.first);
-    if (stride < kRows) {
-      for (int64_t column = all.first; column < all.past; ++column) to[target(at, column)] = from[source(at, column)];
-      ++at;
+    if (stride < kRows || end - at < kRows) {
+      for (; at < end; ++at) {
+        for (int64_t column = all.first; column < all.past; ++column) to[target(at, column)] = from[source(at, column)];
+      }
       continue;
     }
-    // Blocks of rows with the same columns.
-    int64_t waiting = 0;
-    for (; at < past && is_same(columns(at)); ++at) {
-      starts[waiting++] = source(at, all.first);
-      if (waiting == kRows) {
-        turn(at - (kRows - 1), all, stride);
-        waiting = 0;
-      }
+    for (int64_t low = all.first; low < all.past; low += kAcrossStrip) {
+      // The last columns and rows are once more a whole block.
+      const int64_t high = low + kAcrossStrip < all.past ? low + kAcrossStrip : all.past;
+      const Columns strip = {high - low < kColumns ? high - kColumns : low, high};
+      for (int64_t row = at; row < end; row += kRows) turn(row + kRows <= end ? row : end - kRows, strip, stride);
     }
-    if (waiting > 0 && at - begin >= kRows) {
-      // The last rows are once more a whole block.
-      for (int64_t row = 0; row < kRows; ++row) starts[row] = source(at - kRows + row, all.first);
-      turn(at - kRows, all, stride);
-    } else {
-      for (int64_t row = at - waiting; row < at; ++row) {
-        for (int64_t column = all.first; column < all.past; ++column) to[target(row, column)] = from[source(row, column)];
-      }
-    }
+    at = end;
   }
 }
 

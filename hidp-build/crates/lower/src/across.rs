@@ -1,4 +1,4 @@
-//! Loops that transpose rows of narrow elements.
+//! Loops that transpose rows.
 //!
 //! If the inner loop reads contiguously and stores a row apart, and the outer one stores contiguously but reads rows from anywhere, no vector
 //! instruction serves both, whichever of the two is vectorised, and C++ compilers copy such elements one by one. So the outer loop takes blocks
@@ -57,17 +57,17 @@ fn turns(node: &Loop, vars: &Arena<VarId, Var>, rules: LoopRules) -> bool {
     };
     let changes =
         [&*source.index, &*target.index, &inner.lo, &inner.hi].into_iter().chain(lets.values().copied()).any(is_read);
-    let elem = small(target, vars, rules);
+    let elem = turned(target, vars, rules);
     let moves = |index: &Expr, var: VarId| Moves { var, lets: &lets }.of(index);
     is_plain(node)
         && is_plain(inner)
         && !changes
         && elem.is_some()
-        && elem == small(source, vars, rules)
+        && elem == turned(source, vars, rules)
         && moves(&source.index, inner.var) == Some(Move::By(1))
         && moves(&target.index, node.var) == Some(Move::By(1))
         && match moves(&target.index, inner.var) {
-            Some(Move::By(step)) => step >= rules.apart.into(),
+            Some(Move::By(step)) => step >= rules.apart.into() && elem.is_some_and(|elem| is_small(elem, rules)),
             Some(Move::Steadily) => true,
             None => false,
         }
@@ -82,10 +82,15 @@ fn is_plain(node: &Loop) -> bool {
     any_order && make::as_int(&node.step) == Some(1)
 }
 
-/// The type of an element of a buffer, if it is an integer that no instruction gathers.
-fn small(element: &Element, vars: &Arena<VarId, Var>, rules: LoopRules) -> Option<Scalar> {
+/// The type of an element of a buffer, if blocks of them are taken into registers.
+fn turned(element: &Element, vars: &Arena<VarId, Var>, rules: LoopRules) -> Option<Scalar> {
     let VarKind::Buffer { elem, .. } = vars[element.base].kind else { return None };
-    elem.scalar().filter(|scalar| scalar.is_integer() && scalar.size() <= rules.small as usize)
+    elem.scalar().filter(|scalar| *scalar != Scalar::Bool && scalar.size() <= rules.turned as usize)
+}
+
+/// Whether no instruction gathers such elements.
+fn is_small(elem: Scalar, rules: LoopRules) -> bool {
+    elem.size() <= rules.small as usize
 }
 
 /// How an index moves when a variable grows by one.

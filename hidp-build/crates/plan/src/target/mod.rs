@@ -168,6 +168,8 @@ pub struct LoopRules {
     pub apart: u32,
     /// Maximum bytes of elements that no instruction gathers, and of which a vector holds more than iterations are left.
     pub small: u32,
+    /// Maximum bytes of elements that loops across an array take into registers by blocks, if their distance is no constant.
+    pub turned: u32,
 }
 
 /// What compositions of codelets are weighed by: picoseconds of one thread.
@@ -349,6 +351,7 @@ impl Model {
                 choices: int("loops", "choices")?,
                 apart: int("loops", "apart")?,
                 small: int("loops", "small")?,
+                turned: int("loops", "turned")?,
             },
             estimates: Estimates {
                 vector: int("estimate", "vector")?,
