@@ -219,7 +219,7 @@ impl Lowerer<'_> {
             if is_costly(test) && !matches!(left.kind, WideKind::Var(_)) {
                 left = self.go_on(live, left);
             }
-            let holds = self.wide(test);
+            let holds = self.narrow_test(test).unwrap_or_else(|| self.wide(test));
             left = self.wide_binary(par::BinOp::And, left, holds);
         }
         self.go_on(live, left);

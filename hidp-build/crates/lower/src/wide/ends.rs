@@ -5,10 +5,10 @@
 
 use super::super::{Lowerer, make};
 use super::control::Around;
-use hidp_ir::imp::{Expr, ExprKind, Stmt, VarId, WideKind};
-use hidp_ir::par::{BinOp, Loop};
+use hidp_ir::imp::{Expr, ExprKind, Stmt, VarId, Wide, WideKind};
+use hidp_ir::par::{self, BinOp, Loop};
 use hidp_plan::notation::Property;
-use hidp_plan::wide::{Ends, ends, times_wider};
+use hidp_plan::wide::{Ends, ends, narrow, times_wider};
 use hidp_syntax::ty::{Scalar, Ty};
 
 impl Lowerer<'_> {
@@ -18,6 +18,22 @@ impl Lowerer<'_> {
         let ends = ends(self.program, self.func, node)?;
         let of_lanes = !self.varies(ends.count) && self.varies(ends.end);
         (of_lanes && times_wider(ends, self.lanes().bits) >= times).then_some(ends)
+    }
+
+    /// `count < end`, of a count that is the same in all lanes, in the narrower type that the end has become a `long` of.
+    pub(super) fn narrow_test(&mut self, test: &par::Expr) -> Option<Wide> {
+        let par::ExprKind::Binary { op: BinOp::Lt, left, right, .. } = &test.kind else { return None };
+        let end = narrow(right).filter(|end| !self.varies(left) && self.varies(end))?;
+        let ty = end.ty.scalar()?;
+        let (low, high) = ty.integer_range()?;
+        let [low, high] = [low, high].map(|bound| make::long(bound as i64));
+        let count = self.expr(left);
+        let count = self.body.fix("count", count);
+        let is_below = make::binary(BinOp::Lt, count.clone(), low.clone());
+        let within = make::cast(make::min(make::max(count, low), high), ty);
+        let (within, is_below, end) = (self.splat(within), self.splat(is_below), self.wide(end));
+        let holds = self.wide_binary(BinOp::Lt, within, end);
+        Some(self.wide_binary(BinOp::Or, is_below, holds))
     }
 
     /// Turns up to the least end of the lanes that are here, with what `lower` makes of the body and then of the step.

@@ -6,7 +6,8 @@ use crate::mapping::Recipe;
 use crate::target::Model;
 use hidp_ir::par::effects::{self, Effects};
 use hidp_ir::par::visit;
-use hidp_ir::par::{BinOp, Expr, ExprKind, Func, Loop, Map, Program, StmtKind};
+use hidp_ir::par::{BinOp, ConvertMode, Expr, ExprKind, Func, Loop, Map, Program, StmtKind};
+use hidp_syntax::ty::{Scalar, Ty};
 use std::cell::LazyCell;
 
 /// `count < end`, all that a loop tests, of which the end does not change in the loop.
@@ -29,9 +30,16 @@ pub fn ends<'a>(program: &Program, func: &Func, node: &'a Loop) -> Option<Ends<'
     (is_fixed && stays && right.ty == left.ty).then_some(Ends { count: left, end: right })
 }
 
+/// What has become a `long` of a narrower integer, with which it can be compared as well.
+pub fn narrow(end: &Expr) -> Option<&Expr> {
+    let ExprKind::Convert { operand, mode: ConvertMode::Cast } = &end.kind else { return None };
+    (end.ty == Ty::LONG && matches!(operand.ty.scalar(), Some(Scalar::I8 | Scalar::I16))).then_some(operand)
+}
+
 /// How many times an end is wider than lanes of so many bits.
 pub fn times_wider(ends: Ends<'_>, lane: u8) -> u32 {
-    ends.end.ty.scalar().map_or(0, |scalar| scalar.size() as u32 * 8 / u32::from(lane))
+    let end = narrow(ends.end).unwrap_or(ends.end);
+    end.ty.scalar().map_or(0, |scalar| scalar.size() as u32 * 8 / u32::from(lane))
 }
 
 /// Whether a nest with whole iterations in lanes has a loop that counts to an end of each lane.

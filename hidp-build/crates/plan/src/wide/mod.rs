@@ -28,7 +28,7 @@ use apart::apart;
 pub use classes::{Classes, Joins, continues, joins_of_branch, joins_of_loop};
 pub use costly::{is_costly, is_costly_block};
 pub use counters::{Counter, counted, counters, tests};
-pub use ends::{Ends, ends, times_wider};
+pub use ends::{Ends, ends, narrow, times_wider};
 pub(crate) use ends::{has_ends, has_wide_ends};
 pub(crate) use flight::{part_early, suits_few_registers, waits};
 pub(crate) use gain::gain;

@@ -17,6 +17,9 @@ use super::{Differences, Made, TY};
 /// takes three times as long as steps of many cells.
 const SHORT: i64 = 64;
 
+/// The type of numbers of rows and columns: as narrow as lanes, which compare them in each turn.
+const COUNT: Ty = Ty::Scalar(Scalar::I8);
+
 /// The type of a sum of differences.
 const SUM: Ty = Ty::Scalar(Scalar::I16);
 
@@ -35,7 +38,8 @@ pub(super) fn rows(builder: &mut Builder<'_>, table: &Differences, ask: &Ask) ->
     }
     before.push(build::guarded(is_short(builder, ask, &asked, &letters), found));
     let is_fit = Expr::read(fits, Ty::BOOL, span);
-    let then = Short { builder, table, letters, size: asked }.computed(ask);
+    let (mut then, counts) = counts(builder, &asked);
+    then.extend(Short { builder, table, letters, counts }.computed(ask, &asked[1]));
     Made { before, fits: is_fit, then }
 }
 
@@ -56,6 +60,18 @@ fn is_short(builder: &Builder<'_>, ask: &Ask, asked: &[Expr; 2], letters: &[Lett
     let inside = |(index, extent): (&Expr, &Expr)| build::within(index, Expr::int(0, span), extent.clone());
     conds.extend(asked.iter().zip(extents).flat_map(inside));
     build::all(conds, span)
+}
+
+/// Rows and columns of a short table, as variables that are compared again and again.
+fn counts(builder: &mut Builder<'_>, asked: &[Expr; 2]) -> (Vec<Stmt>, [VarId; 2]) {
+    let span = asked[0].span;
+    let counts = ["rows", "columns"].map(|name| builder.local(name, COUNT, span));
+    let stmts = counts.iter().zip(asked).flat_map(|(var, size)| {
+        // As they are known to be: this says it to those who prove bounds.
+        let known = build::max(build::min(size.clone(), Expr::int(SHORT, span)), Expr::int(0, span));
+        [build::declare(*var, span), build::assign(*var, build::cast(known, COUNT))]
+    });
+    (stmts.collect(), counts)
 }
 
 /// What an index selects of an input, before it: a copy of all that for the second index, one letter for the first.
@@ -102,11 +118,11 @@ struct Short<'a, 'b> {
     table: &'a Differences,
     letters: Vec<Letters>,
     /// Rows and columns.
-    size: [Expr; 2],
+    counts: [VarId; 2],
 }
 
 impl Short<'_, '_> {
-    fn computed(mut self, ask: &Ask) -> Vec<Stmt> {
+    fn computed(mut self, ask: &Ask, columns: &Expr) -> Vec<Stmt> {
         let (table, span) = (self.table, self.table.table.span);
         let name = self.builder.vars[table.table.array].name.clone();
         let shape = vec![Expr::int(SHORT, span)];
@@ -115,7 +131,7 @@ impl Short<'_, '_> {
         let mut out = vec![written(row, span), build::declare(sum, span)];
         out.extend(self.begun(row));
         out.extend(self.all(row, sum));
-        let (stmts, first) = table.edge(self.builder, 1, &self.size[1]);
+        let (stmts, first) = table.edge(self.builder, 1, columns);
         out.extend(stmts);
         out.push(build::assign(ask.cell, table.sum(first, Expr::read(sum, SUM, span))));
         out
@@ -123,8 +139,9 @@ impl Short<'_, '_> {
 
     /// A loop over one index.
     fn counted(&self, at: VarId, along: usize, body: Vec<Stmt>) -> Vec<Stmt> {
-        let extent = self.size[along].clone();
-        self.builder.count(at, [Expr::int(0, extent.span), extent], true, body)
+        let span = self.table.table.span;
+        let past = build::cast(Expr::read(self.counts[along], COUNT, span), Ty::LONG);
+        self.builder.count(at, [Expr::int(0, span), past], true, body)
     }
 
     /// The letter before a cell.
