@@ -1,5 +1,6 @@
 //! Which of an entry's plans runs, by predicted times: other rules where thresholds choose one that takes longer than another.
 
+use super::crossing::Choices;
 use super::plan::{Entry, differs, facts_of, part_left};
 use crate::Plan;
 use crate::dispatch::Rule;
@@ -24,5 +25,7 @@ pub(crate) fn by_times(
     let entry = Entry::of(program, func, maps, facts, model);
     let planned: Vec<_> = plans.iter().map(|plan| entry.read(plan)).collect();
     let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
-    fitted(&entry.compared(&planned, measures), &names, rules, part_left(model.rule_gain))
+    let points = entry.compared(&planned, measures);
+    let fit = fitted(&points, &names, rules, part_left(model.rule_gain));
+    entry.at_crossings(&Choices { names: &names, plans: &planned, measures }, &points, fit)
 }

@@ -6,6 +6,7 @@ mod beside;
 mod carry;
 mod choice;
 mod cost;
+mod crossing;
 mod facts;
 mod lanes;
 mod own;

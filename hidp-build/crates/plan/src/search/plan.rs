@@ -125,6 +125,25 @@ impl<'a> Entry<'a> {
         measures.iter().map(|measure| measure.at(&known)).collect()
     }
 
+    /// The sizes at which plans are compared.
+    pub(super) fn sizes(&self) -> impl Iterator<Item = &[i64]> {
+        self.points.iter().map(|(sizes, _)| &sizes[..])
+    }
+
+    /// The times of plans with these mappings at other sizes.
+    pub(super) fn times_at(&self, sizes: &[i64], plans: [&[Mapping]; 2]) -> Option<[f64; 2]> {
+        let known = known_at(self.func, sizes);
+        let mut times = [0.0; 2];
+        for (nest, facts) in self.facts.iter().enumerate() {
+            let Some(facts) = facts else { continue };
+            let numbers = facts.where_known(known.clone(), &self.model.machine);
+            for (time, mappings) in times.iter_mut().zip(plans) {
+                *time += cost::predict(facts, &numbers, &mappings[nest], self.model)?.total();
+            }
+        }
+        Some(times)
+    }
+
     /// What is known of plans with these mappings at each point.
     pub(super) fn compared(&self, plans: &[Option<Vec<Mapping>>], measures: &[Measure]) -> Vec<Point> {
         // Plans have the same mapping of many nests.

@@ -370,7 +370,7 @@ fn mappings_of_the_space_can_be_pinned() {
 }
 
 /// The plans of an entry for devices, and when each runs.
-fn dispatched(program: &Program) -> (Vec<Plan>, Dispatch) {
+pub(super) fn dispatched(program: &Program) -> (Vec<Plan>, Dispatch) {
     let (id, cpu, model) = (program.entries[0], Model::cpu(), DeviceModel::cuda());
     let func = &program.funcs[id];
     let plans = explore_device(program, id, &model, Limits::default(), Natives::default()).plans;
@@ -397,7 +397,7 @@ fn nests_of_an_entry_have_mappings_of_their_own() {
     // Many short rows: a lane each. The same columns are few and long: neighbouring lanes take neighbouring columns, and parts of them.
     assert!(!lines[0].contains("thread.x") && !lines[0].contains("groups("), "{}", lines[0]);
     assert!(lines[1].contains("r grid.y\n  c grid.x") && lines[1].contains("groups("), "{}", lines[1]);
-    assert_eq!(rules, ["inner < 256: searched"]);
+    assert_eq!(rules, ["inner < 275: searched"]);
 }
 
 #[test]
