@@ -121,20 +121,22 @@ fn gemm_is_one_launch_without_checks_and_accumulates_in_a_register_tile() {
 }
 
 #[test]
-fn rows_of_narrow_elements_go_across_arrays_in_blocks() {
+fn rows_go_across_arrays_in_blocks() {
     let across = |stmt: &Stmt| matches!(stmt, Stmt::Loop(node) if node.kind == LoopKind::Across);
-    let found = |ty: &str, copied: &str| {
+    let of = |ty: &str, columns: &str, copied: &str| {
         let text = format!(
-            "function f input {ty} u[H][W]; input uint8 row[H]; output {ty} v[W][H];
-             {{ map {{ y := [0:H); x := [0:W); v[x][y] = {copied}; }} }}"
+            "function f input {ty} u[{columns}][W]; input uint8 row[{columns}]; output {ty} v[W][{columns}];
+             {{ map {{ y := [0:{columns}); x := [0:W); v[x][y] = {copied}; }} }}"
         );
         ["rows", "serial"].map(|plan| in_kernels(unit(&lowered(&text), plan), across))
     };
-    for ty in ["uint8", "int8", "short"] {
+    let found = |ty: &str, copied: &str| of(ty, "H", copied);
+    for ty in ["uint8", "int8", "short", "float", "long"] {
         assert_eq!(found(ty, "u[y][x]"), [1, 1], "{ty}");
     }
     assert_eq!(found("uint8", "u[min(long(row[y]), y)][x]"), [1, 1], "rows lie anywhere");
-    assert_eq!(found("float", "u[y][x]"), [0, 0], "elements that are gathered");
+    assert_eq!(of("uint8", "64", "u[y][x]"), [1, 1], "a known distance");
+    assert_eq!(of("float", "64", "u[y][x]"), [0, 0], "a known distance of elements that are gathered");
     assert_eq!(found("uint8", "u[y][W-1-x]"), [0, 0], "backwards");
     assert_eq!(found("uint8", "u[y][x] / 2"), [0, 0], "no copy");
 }
