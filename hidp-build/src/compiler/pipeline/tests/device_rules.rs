@@ -31,7 +31,7 @@ fn gemm_chooses_by_the_degree_of_parallelism() {
     let expected = [
         "parallel < 640 and inner < 10: thread",
         "parallel < 640: block",
-        "parallel < 18464: warp",
+        "parallel < 21609: warp",
         "otherwise: thread",
     ];
     assert_eq!(rules, expected);
