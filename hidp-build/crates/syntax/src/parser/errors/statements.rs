@@ -114,6 +114,9 @@ impl Parser<'_> {
             TokenKind::Punct(Punct::Not) if matches!(value.kind, ExprKind::Name(_)) => {
                 return self.macro_call(value.span);
             }
+            TokenKind::Name if *self.kind_at(1) == TokenKind::Punct(Punct::Assign) && !self.on_new_line() => {
+                return self.assigning_function(value.span);
+            }
             TokenKind::Name
             | TokenKind::Str(_)
             | TokenKind::Int { .. }
@@ -134,6 +137,14 @@ impl Parser<'_> {
             _ => diagnostic.help("assign the value, or remove the statement"),
         };
         self.report(diagnostic)
+    }
+
+    /// At a name with `=` behind it, as `min=` of other languages.
+    fn assigning_function(&mut self, target: Span) -> Failed {
+        let (name, target) = (self.text_of(self.span()).to_owned(), self.text_of(target).to_owned());
+        let span = self.bump().to(self.span());
+        let diagnostic = Diagnostic::new(Code::NotHidp, span, format!("HiDP has no `{name}=`"));
+        self.report(diagnostic.help(format!("write `{target} = {name}({target}, …)`")))
     }
 
     /// At the `!` behind the name of a macro of Rust.
