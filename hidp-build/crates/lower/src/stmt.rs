@@ -1,7 +1,7 @@
 //! Statements other than maps.
 
 use super::build::{ArrayBinding, Binding, Role};
-use super::{Lowerer, make};
+use super::{Lowerer, device, make};
 use hidp_ir::imp::{self, Element, Expr, ExprKind, LoopKind, Stmt};
 use hidp_ir::par::{self, BinOp, FAULT_VALUES, FaultKind, FoldOp, Place, StmtKind};
 use hidp_syntax::source::Span;
@@ -13,7 +13,9 @@ const MOST_BYTES: i64 = 1 << 60;
 impl Lowerer<'_> {
     /// Statements in order.
     pub(super) fn stmts(&mut self, stmts: &[par::Stmt]) {
-        for stmt in stmts {
+        let in_kernel = self.device.is_some() && self.body.role == Role::Kernel;
+        let behind = in_kernel.then(|| device::loaded_behind_conditions(stmts)).flatten();
+        for stmt in behind.as_deref().unwrap_or(stmts) {
             self.stmt(stmt);
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! | file | what it lowers |
 //! |---|---|
+//! | `behind` | loads that processors want in front of conditions |
 //! | `blocks` | host-level maps whose blocks have a shape of the plan's |
 //! | `copies` | small arrays that all iterations update, of which blocks have copies |
 //! | `grid` | host-level maps: grids, positions |
@@ -25,6 +26,7 @@
 //!
 //! Whatever is not here is shared with units for the CPU.
 
+mod behind;
 mod beside;
 mod blocks;
 mod copies;
@@ -59,6 +61,7 @@ use hidp_plan::Plan;
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_syntax::index::Arena;
 
+pub(super) use behind::loaded_behind_conditions;
 pub(super) use moved::Moved;
 pub(super) use near::Copied;
 

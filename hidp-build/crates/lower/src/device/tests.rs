@@ -395,6 +395,20 @@ fn arrays_that_lanes_share_are_in_shared_memory_as_far_as_it_has_room() {
 }
 
 #[test]
+fn devices_load_behind_conditions() {
+    let program = "function f input uint8 a[H][W]; output uint8 b[H][W];
+        { map { y := [0:H); x := [0:W); b[y][x] = y > 3 && a[y][x] > 7 ? 1 : 0; } }";
+    let (optimised, func) = optimised(program);
+    let in_front =
+        optimised.funcs[func].vars.iter().any(|(_, var)| var.name == "a" && var.kind == hidp_ir::par::VarKind::Local);
+    assert!(in_front, "lanes of vectors load in front of them");
+    let entry = lowered(program);
+    let kernels = entry.units.iter().flat_map(|unit| unit.kernels.iter().map(|(_, kernel)| kernel));
+    let mut vars = kernels.flat_map(|kernel| kernel.function.vars.iter());
+    assert!(vars.all(|(_, var)| var.name != "a" || !matches!(var.kind, VarKind::Value(_))));
+}
+
+#[test]
 fn arrays_with_an_element_per_lane_are_in_registers() {
     let program = PREFIXES.replace("64", "32");
     let shuffles = |program: &str, plan: &str| {
