@@ -2,19 +2,21 @@
 //! values at a time.
 
 use hidp_ir::par::visit::{substitute_expr, walk_expr_vars, walk_stmt_vars};
-use hidp_ir::par::{Expr, ExprKind, Stmt, StmtKind, VarId};
+use hidp_ir::par::{Access, Expr, ExprKind, Stmt, StmtKind, VarId};
 
 /// The statements with such loads behind their conditions; nothing if there are none.
 pub(in super::super) fn loaded_behind_conditions(stmts: &[Stmt]) -> Option<Vec<Stmt>> {
-    let loads: Vec<(usize, VarId, &Expr)> = stmts.iter().enumerate().filter_map(|(at, stmt)| load(at, stmt)).collect();
     let mut changed = stmts.to_vec();
     let mut gone = Vec::new();
-    for (at, var, load) in loads {
+    for (at, stmt) in stmts.iter().enumerate() {
+        let Some((var, load)) = load(stmt) else { continue };
         // Between it and the statement that reads it others are loaded alone.
         let user = at + 1 + stmts[at + 1..].iter().take_while(|stmt| is_declared_or_loaded(stmt)).count();
         let alone = stmts.iter().enumerate().all(|(other, stmt)| other == at || other == user || !is_read(stmt, var));
+        let own = stmts[..at].iter().any(|stmt| declares(stmt, var));
+        let moves = own && alone && !stmts[at + 1..user].iter().any(|stmt| is_about(load, stmt));
         let value = changed.get_mut(user).and_then(|stmt| value_of(&mut stmt.kind));
-        if let (Some(value), true) = (value, alone && stmts.get(user).is_some_and(|stmt| is_read(stmt, var)))
+        if let (Some(value), true) = (value, moves && stmts.get(user).is_some_and(|stmt| is_read(stmt, var)))
             && is_behind(value, var, false)
         {
             substitute_expr(value, |read| (read == var).then(|| load.clone()));
@@ -29,22 +31,33 @@ pub(in super::super) fn loaded_behind_conditions(stmts: &[Stmt]) -> Option<Vec<S
     (!gone.is_empty()).then_some(changed)
 }
 
-/// A variable that takes an element which is certainly there.
-fn load(at: usize, stmt: &Stmt) -> Option<(usize, VarId, &Expr)> {
+/// A variable that takes an element which is certainly there, and which nobody else writes.
+fn load(stmt: &Stmt) -> Option<(VarId, &Expr)> {
     let StmtKind::Assign { var, value } = &stmt.kind else { return None };
     let ExprKind::Load(place) = &value.kind else { return None };
-    (place.unproved == 0).then_some((at, *var, value))
+    (place.unproved == 0 && place.access == Access::Exclusive).then_some((*var, value))
 }
 
 fn is_declared_or_loaded(stmt: &Stmt) -> bool {
-    matches!(stmt.kind, StmtKind::Declare { .. }) || load(0, stmt).is_some()
+    matches!(stmt.kind, StmtKind::Declare { .. }) || load(stmt).is_some()
 }
 
 fn is_read(stmt: &Stmt, var: VarId) -> bool {
     let mut found = 0;
     walk_stmt_vars(stmt, |other, _| found += usize::from(other == var));
-    let declares = matches!(stmt.kind, StmtKind::Declare { var: declared, .. } if declared == var);
-    found > usize::from(declares)
+    found > usize::from(declares(stmt, var))
+}
+
+fn declares(stmt: &Stmt, var: VarId) -> bool {
+    matches!(stmt.kind, StmtKind::Declare { var: declared, .. } if declared == var)
+}
+
+/// Whether a statement sets a variable that a load reads.
+fn is_about(load: &Expr, stmt: &Stmt) -> bool {
+    let StmtKind::Assign { var: set, .. } = &stmt.kind else { return false };
+    let mut found = false;
+    walk_expr_vars(load, |read, _| found |= read == *set);
+    found
 }
 
 fn value_of(stmt: &mut StmtKind) -> Option<&mut Expr> {
@@ -79,5 +92,34 @@ fn is_behind(expr: &Expr, var: VarId, conditional: bool) -> bool {
             walk_expr_vars(expr, |read, _| found |= read == var);
             !found
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::loaded_behind_conditions;
+    use hidp_ir::par::read;
+
+    /// Whether a load moves in a body, in which `t` is an element of `x`.
+    fn moves(body: &str) -> bool {
+        let text = format!(
+            "func f(x, y, c) dims (N) {{ vars {{ N: long dim; x: int[N] input; y: int[N] inout; c: bool input; t: int local; k: int local; }} {body} }} entries (f)"
+        );
+        let program = read(&text).expect("a program");
+        loaded_behind_conditions(&program.funcs[program.entries[0]].body.stmts).is_some()
+    }
+
+    #[test]
+    fn loads_move_if_nothing_else_sees_it() {
+        let user = "y[1] = select(c, t, 0:int);";
+        let with = |between: &str| moves(&format!("declare k zero; declare t zero; t = x[k]; {between} {user}"));
+        assert!(with(""));
+        assert!(with("declare k zero;"));
+        assert!(!with("k = x[3];"), "the index changes");
+        assert!(!with("y[2] = 5:int;"), "others are written between");
+        assert!(!moves(&format!("t = x[1]; {user}")), "`t` lives on");
+        assert!(!moves(&format!("declare t zero; t = x[1]; {user} y[2] = t;")), "read again");
+        assert!(!moves(&format!("declare t zero; t = x[1?]; {user}")), "may fault");
+        assert!(!moves("declare t zero; t = x[1]; y[1] = (t + select(c, t, 0:int));"), "read in any case");
     }
 }
