@@ -120,6 +120,7 @@ mod tests {
         assert!(!moves(&format!("t = x[1]; {user}")), "`t` lives on");
         assert!(!moves(&format!("declare t zero; t = x[1]; {user} y[2] = t;")), "read again");
         assert!(!moves(&format!("declare t zero; t = x[1?]; {user}")), "may fault");
+        assert!(!moves(&format!("declare t zero; t = x~[1]; {user}")), "other iterations write it");
         assert!(!moves("declare t zero; t = x[1]; y[1] = (t + select(c, t, 0:int));"), "read in any case");
     }
 }
