@@ -16,6 +16,7 @@
 //! // in lanes                      (forced in every run: see `lanes`)
 //! // variants                      (plans with every tile of the hardware model's domains)
 //! // variants on processors         (the same; of devices in full tests alone)
+//! // streams early                 (outputs of 512 bytes are large enough to be written past the caches)
 //! // called often                  (device code that pays to be optimised: most takes longer to compile than to run)
 //! ```
 

@@ -52,6 +52,16 @@ pub(crate) struct Subject {
 /// What a case says whose variants are of interest on processors.
 const ON_PROCESSORS: &str = "// variants on processors";
 
+/// What a case says whose large outputs are written past the caches from few bytes on.
+const STREAMS: &str = "// streams early";
+
+/// The usual model, or one that streams outputs of this many bytes.
+fn model_for(text: &str) -> Model {
+    let model = Model::cpu();
+    let stream = if text.lines().any(|line| line == STREAMS) { 512 } else { model.stream };
+    Model { stream, ..model }
+}
+
 /// Leaves the versions for devices out that a build without variants does not have.
 fn without_variants_on_devices(
     code: &mut imp::Entry,
@@ -113,7 +123,7 @@ impl Subject {
     /// The same with a file of pinned plans.
     pub(crate) fn compile_with(name: &str, text: &str, plans: Option<&str>) -> Result<Subject, String> {
         let (input, original, program) = optimised(name, text, plans, targets().devices)?;
-        let model = Model::cpu();
+        let model = model_for(text);
         let mut wrong = Sink::new();
         let models = Models { cpu: &model, device: &DeviceModel::cuda() };
         check_pins(&program, &input.sources, &input.options.pins, models, &mut wrong);

@@ -27,7 +27,8 @@ impl Lowerer<'_> {
     }
 
     /// The loop over positions of the last range. Streamed outputs leave a cache line at a time, computed in registers; what
-    /// stands before the first whole line of the first output, and after its last, is stored the usual way.
+    /// stands before the first whole line of the first output, and after its last, is stored the usual way, by turns of one loop
+    /// so that the C++ compiler sees the body once for both.
     pub(super) fn stream_loop(&mut self, map: &Map, range: &Range, low: Expr, high: Expr) {
         let low = self.body.fix("low", low);
         let high = self.body.fix("high", high);
@@ -38,13 +39,17 @@ impl Lowerer<'_> {
         let start = self.body.fix("start", make::min(make::add(low.clone(), head), high.clone()));
         let lines = make::div(make::sub(high.clone(), start.clone()), line.clone());
         let stop = self.body.fix("stop", make::add(start.clone(), make::mul(lines, line.clone())));
-        self.innermost(map, range, low, start.clone(), &[]);
-        let from = self.body.enter_loop("line");
-        let position = make::var(from, Ty::LONG);
-        let first = self.body.fix("first", make::add(range.lo.clone(), position));
+        let end = self.body.enter_loop("end");
+        let is_first = make::binary(BinOp::Eq, make::var(end, Ty::LONG), make::long(0));
+        let from = make::select(is_first.clone(), low, stop.clone());
+        let to = self.body.fix("to", make::select(is_first, start, high));
+        self.innermost(map, range, from, to.clone(), &[]);
+        // No line stands behind the second end.
+        let position = self.body.enter_loop("line");
+        let first = self.body.fix("first", make::add(range.lo.clone(), make::var(position, Ty::LONG)));
         self.line(map, range, &first, &line, &streamed);
-        self.body.leave_loop_step(from, start, stop.clone(), line, LoopKind::Seq);
-        self.innermost(map, range, stop, high, &[]);
+        self.body.leave_loop_step(position, to, stop, line, LoopKind::Seq);
+        self.body.leave_loop(end, make::long(0), make::long(2), LoopKind::Seq);
     }
 
     /// Elements from a position to the next start of a cache line in the first streamed output.

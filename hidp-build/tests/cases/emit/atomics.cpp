@@ -79,33 +79,33 @@ namespace entry_k_7atomics_atomics {
       }
     }
 
-    HIDP_KERNEL void rows_map4_k4([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t B_2, bool large_3, int32_t *__restrict last_4, const int32_t *__restrict local_9, int64_t begin_0, int64_t end_1) {
+    HIDP_KERNEL void rows_map4_k4([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t B_2, bool large_3, int32_t *__restrict last_4, const int32_t *__restrict local_12, int64_t begin_0, int64_t end_1) {
       if (large_3) {
         int64_t head_5 = 0L;
         hidp::elements_to_line(worker, last_4 + begin_0, &head_5);
         const int64_t start_6 = hidp::min<int64_t>(begin_0 + head_5, end_1);
         const int64_t stop_7 = start_6 + (hidp::div<int64_t>(end_1 - start_6, 16L) * 16L);
+        for (int64_t end_8 = 0L; end_8 < 2L; ++end_8) {
+          const int64_t to_9 = (end_8 == 0L) ? start_6 : end_1;
+          const int64_t low_10 = (end_8 == 0L) ? begin_0 : stop_7;
 #pragma omp simd
-        for (int64_t i0_8 = begin_0; i0_8 < start_6; ++i0_8) {
-          last_4[i0_8] = local_9[i0_8];
-        }
-        for (int64_t line_10 = start_6; line_10 < stop_7; line_10 += 16L) {
-          [[maybe_unused]] alignas(64) int32_t line_11[16];
-#pragma omp simd
-          for (int64_t lane_12 = 0L; lane_12 < 16L; ++lane_12) {
-            const int64_t at_13 = line_10 + lane_12;
-            line_11[lane_12] = local_9[at_13];
+          for (int64_t i0_11 = low_10; i0_11 < to_9; ++i0_11) {
+            last_4[i0_11] = local_12[i0_11];
           }
-          hidp::stream_out(worker, &last_4[line_10], line_11, 16L);
-        }
+          for (int64_t line_13 = to_9; line_13 < stop_7; line_13 += 16L) {
+            [[maybe_unused]] alignas(64) int32_t line_14[16];
 #pragma omp simd
-        for (int64_t i0_14 = stop_7; i0_14 < end_1; ++i0_14) {
-          last_4[i0_14] = local_9[i0_14];
+            for (int64_t lane_15 = 0L; lane_15 < 16L; ++lane_15) {
+              const int64_t at_16 = line_13 + lane_15;
+              line_14[lane_15] = local_12[at_16];
+            }
+            hidp::stream_out(worker, &last_4[line_13], line_14, 16L);
+          }
         }
       } else {
 #pragma omp simd
-        for (int64_t i0_15 = begin_0; i0_15 < end_1; ++i0_15) {
-          last_4[i0_15] = local_9[i0_15];
+        for (int64_t i0_17 = begin_0; i0_17 < end_1; ++i0_17) {
+          last_4[i0_17] = local_12[i0_17];
         }
       }
     }

@@ -5,57 +5,53 @@
 namespace entry_k_6narrow_narrow {
   namespace {
 
-    HIDP_KERNEL void rows_map0_k0([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t N_2, bool large_3, int8_t *__restrict sum_4, const int8_t *__restrict a_9, const uint8_t *__restrict b_10, int16_t *__restrict product_11, const float *__restrict f_12, const uint16_t *__restrict c_13, int32_t *__restrict bits_14, int64_t *__restrict limits_15, bool *__restrict odd_16, int64_t begin_0, int64_t end_1) {
+    HIDP_KERNEL void rows_map0_k0([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t N_2, bool large_3, int8_t *__restrict sum_4, const int8_t *__restrict a_12, const uint8_t *__restrict b_13, int16_t *__restrict product_14, const float *__restrict f_15, const uint16_t *__restrict c_16, int32_t *__restrict bits_17, int64_t *__restrict limits_18, bool *__restrict odd_19, int64_t begin_0, int64_t end_1) {
       if (large_3) {
         int64_t head_5 = 0L;
         hidp::elements_to_line(worker, sum_4 + begin_0, &head_5);
         const int64_t start_6 = hidp::min<int64_t>(begin_0 + head_5, end_1);
         const int64_t stop_7 = start_6 + (hidp::div<int64_t>(end_1 - start_6, 64L) * 64L);
+        for (int64_t end_8 = 0L; end_8 < 2L; ++end_8) {
+          const int64_t to_9 = (end_8 == 0L) ? start_6 : end_1;
+          const int64_t low_10 = (end_8 == 0L) ? begin_0 : stop_7;
 #pragma omp simd
-        for (int64_t i_8 = begin_0; i_8 < start_6; ++i_8) {
-          sum_4[i_8] = hidp::sub<int8_t>(hidp::add<int8_t>(a_9[i_8], int8_t(b_10[i_8])), int8_t(1));
-          product_11[i_8] = hidp::mul<int16_t>(int16_t(a_9[i_8]), int16_t(b_10[i_8]));
-          bits_14[i_8] = hidp::shl<int32_t>(hidp::cast<int32_t>(f_12[i_8]), 3) ^ hidp::shr<int32_t>(int32_t(c_13[i_8]), int8_t(a_9[i_8] & int8_t(7)));
-          limits_15[i_8] = hidp::div<int64_t>(hidp::cast<int64_t>(0.1f * f_12[i_8]), 7L) + INT64_MIN;
-          odd_16[i_8] = uint8_t(b_10[i_8] & uint8_t(1)) == uint8_t(1);
-        }
-        for (int64_t line_17 = start_6; line_17 < stop_7; line_17 += 64L) {
-          [[maybe_unused]] alignas(64) int8_t line_18[64];
-          [[maybe_unused]] alignas(64) int16_t line_19[64];
-          [[maybe_unused]] alignas(64) int32_t line_20[64];
-          [[maybe_unused]] alignas(64) int64_t line_21[64];
-          [[maybe_unused]] alignas(64) bool line_22[64];
-#pragma omp simd
-          for (int64_t lane_23 = 0L; lane_23 < 64L; ++lane_23) {
-            const int64_t at_24 = line_17 + lane_23;
-            line_18[lane_23] = hidp::sub<int8_t>(hidp::add<int8_t>(a_9[at_24], int8_t(b_10[at_24])), int8_t(1));
-            line_19[lane_23] = hidp::mul<int16_t>(int16_t(a_9[at_24]), int16_t(b_10[at_24]));
-            line_20[lane_23] = hidp::shl<int32_t>(hidp::cast<int32_t>(f_12[at_24]), 3) ^ hidp::shr<int32_t>(int32_t(c_13[at_24]), int8_t(a_9[at_24] & int8_t(7)));
-            line_21[lane_23] = hidp::div<int64_t>(hidp::cast<int64_t>(0.1f * f_12[at_24]), 7L) + INT64_MIN;
-            line_22[lane_23] = uint8_t(b_10[at_24] & uint8_t(1)) == uint8_t(1);
+          for (int64_t i_11 = low_10; i_11 < to_9; ++i_11) {
+            sum_4[i_11] = hidp::sub<int8_t>(hidp::add<int8_t>(a_12[i_11], int8_t(b_13[i_11])), int8_t(1));
+            product_14[i_11] = hidp::mul<int16_t>(int16_t(a_12[i_11]), int16_t(b_13[i_11]));
+            bits_17[i_11] = hidp::shl<int32_t>(hidp::cast<int32_t>(f_15[i_11]), 3) ^ hidp::shr<int32_t>(int32_t(c_16[i_11]), int8_t(a_12[i_11] & int8_t(7)));
+            limits_18[i_11] = hidp::div<int64_t>(hidp::cast<int64_t>(0.1f * f_15[i_11]), 7L) + INT64_MIN;
+            odd_19[i_11] = uint8_t(b_13[i_11] & uint8_t(1)) == uint8_t(1);
           }
-          hidp::stream_out(worker, &sum_4[line_17], line_18, 64L);
-          hidp::stream_out(worker, &product_11[line_17], line_19, 64L);
-          hidp::stream_out(worker, &bits_14[line_17], line_20, 64L);
-          hidp::stream_out(worker, &limits_15[line_17], line_21, 64L);
-          hidp::stream_out(worker, &odd_16[line_17], line_22, 64L);
-        }
+          for (int64_t line_20 = to_9; line_20 < stop_7; line_20 += 64L) {
+            [[maybe_unused]] alignas(64) int8_t line_21[64];
+            [[maybe_unused]] alignas(64) int16_t line_22[64];
+            [[maybe_unused]] alignas(64) int32_t line_23[64];
+            [[maybe_unused]] alignas(64) int64_t line_24[64];
+            [[maybe_unused]] alignas(64) bool line_25[64];
 #pragma omp simd
-        for (int64_t i_25 = stop_7; i_25 < end_1; ++i_25) {
-          sum_4[i_25] = hidp::sub<int8_t>(hidp::add<int8_t>(a_9[i_25], int8_t(b_10[i_25])), int8_t(1));
-          product_11[i_25] = hidp::mul<int16_t>(int16_t(a_9[i_25]), int16_t(b_10[i_25]));
-          bits_14[i_25] = hidp::shl<int32_t>(hidp::cast<int32_t>(f_12[i_25]), 3) ^ hidp::shr<int32_t>(int32_t(c_13[i_25]), int8_t(a_9[i_25] & int8_t(7)));
-          limits_15[i_25] = hidp::div<int64_t>(hidp::cast<int64_t>(0.1f * f_12[i_25]), 7L) + INT64_MIN;
-          odd_16[i_25] = uint8_t(b_10[i_25] & uint8_t(1)) == uint8_t(1);
+            for (int64_t lane_26 = 0L; lane_26 < 64L; ++lane_26) {
+              const int64_t at_27 = line_20 + lane_26;
+              line_21[lane_26] = hidp::sub<int8_t>(hidp::add<int8_t>(a_12[at_27], int8_t(b_13[at_27])), int8_t(1));
+              line_22[lane_26] = hidp::mul<int16_t>(int16_t(a_12[at_27]), int16_t(b_13[at_27]));
+              line_23[lane_26] = hidp::shl<int32_t>(hidp::cast<int32_t>(f_15[at_27]), 3) ^ hidp::shr<int32_t>(int32_t(c_16[at_27]), int8_t(a_12[at_27] & int8_t(7)));
+              line_24[lane_26] = hidp::div<int64_t>(hidp::cast<int64_t>(0.1f * f_15[at_27]), 7L) + INT64_MIN;
+              line_25[lane_26] = uint8_t(b_13[at_27] & uint8_t(1)) == uint8_t(1);
+            }
+            hidp::stream_out(worker, &sum_4[line_20], line_21, 64L);
+            hidp::stream_out(worker, &product_14[line_20], line_22, 64L);
+            hidp::stream_out(worker, &bits_17[line_20], line_23, 64L);
+            hidp::stream_out(worker, &limits_18[line_20], line_24, 64L);
+            hidp::stream_out(worker, &odd_19[line_20], line_25, 64L);
+          }
         }
       } else {
 #pragma omp simd
-        for (int64_t i_26 = begin_0; i_26 < end_1; ++i_26) {
-          sum_4[i_26] = hidp::sub<int8_t>(hidp::add<int8_t>(a_9[i_26], int8_t(b_10[i_26])), int8_t(1));
-          product_11[i_26] = hidp::mul<int16_t>(int16_t(a_9[i_26]), int16_t(b_10[i_26]));
-          bits_14[i_26] = hidp::shl<int32_t>(hidp::cast<int32_t>(f_12[i_26]), 3) ^ hidp::shr<int32_t>(int32_t(c_13[i_26]), int8_t(a_9[i_26] & int8_t(7)));
-          limits_15[i_26] = hidp::div<int64_t>(hidp::cast<int64_t>(0.1f * f_12[i_26]), 7L) + INT64_MIN;
-          odd_16[i_26] = uint8_t(b_10[i_26] & uint8_t(1)) == uint8_t(1);
+        for (int64_t i_28 = begin_0; i_28 < end_1; ++i_28) {
+          sum_4[i_28] = hidp::sub<int8_t>(hidp::add<int8_t>(a_12[i_28], int8_t(b_13[i_28])), int8_t(1));
+          product_14[i_28] = hidp::mul<int16_t>(int16_t(a_12[i_28]), int16_t(b_13[i_28]));
+          bits_17[i_28] = hidp::shl<int32_t>(hidp::cast<int32_t>(f_15[i_28]), 3) ^ hidp::shr<int32_t>(int32_t(c_16[i_28]), int8_t(a_12[i_28] & int8_t(7)));
+          limits_18[i_28] = hidp::div<int64_t>(hidp::cast<int64_t>(0.1f * f_15[i_28]), 7L) + INT64_MIN;
+          odd_19[i_28] = uint8_t(b_13[i_28] & uint8_t(1)) == uint8_t(1);
         }
       }
     }

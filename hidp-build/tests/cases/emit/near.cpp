@@ -6,7 +6,7 @@
 namespace entry_k_4near_seven {
   namespace {
 
-    HIDP_KERNEL void rows_map0_k0([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t count_2, [[maybe_unused]] int64_t count_3, [[maybe_unused]] int64_t count_4, int64_t stride_5, int64_t stride_6, bool large_7, float *__restrict b_23, [[maybe_unused]] int64_t I_24, int64_t J_25, int64_t K_26, const float *__restrict a_35, int64_t begin_0, int64_t end_1) {
+    HIDP_KERNEL void rows_map0_k0([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t count_2, [[maybe_unused]] int64_t count_3, [[maybe_unused]] int64_t count_4, int64_t stride_5, int64_t stride_6, bool large_7, float *__restrict b_23, [[maybe_unused]] int64_t I_24, int64_t J_25, int64_t K_26, const float *__restrict a_38, int64_t begin_0, int64_t end_1) {
       const int64_t first_8 = hidp::div<int64_t>(begin_0, stride_5);
       const int64_t past_9 = hidp::div<int64_t>(end_1 + (stride_5 - 1L), stride_5);
       for (int64_t at_10 = first_8; at_10 < past_9; ++at_10) {
@@ -17,52 +17,50 @@ namespace entry_k_4near_seven {
         const int64_t first_15 = hidp::div<int64_t>(low_13, stride_6);
         const int64_t past_16 = hidp::div<int64_t>(high_14 + (stride_6 - 1L), stride_6);
         const int64_t row_27 = i_11 * J_25;
-        const int64_t row_36 = (i_11 - 1L) * J_25;
-        const int64_t row_38 = (i_11 + 1L) * J_25;
+        const int64_t row_39 = (i_11 - 1L) * J_25;
+        const int64_t row_41 = (i_11 + 1L) * J_25;
         for (int64_t at_17 = first_15; at_17 < past_16; ++at_17) {
           const int64_t j_18 = 1L + at_17;
           const int64_t start_19 = at_17 * stride_6;
           const int64_t low_20 = hidp::max<int64_t>(low_13 - start_19, 0L);
           const int64_t high_21 = hidp::min<int64_t>(high_14 - start_19, stride_6);
           const int64_t row_28 = (row_27 + j_18) * K_26;
-          const int64_t row_37 = (row_36 + j_18) * K_26;
-          const int64_t row_39 = (row_38 + j_18) * K_26;
-          const int64_t row_40 = (row_27 + (j_18 - 1L)) * K_26;
-          const int64_t row_41 = (row_27 + (j_18 + 1L)) * K_26;
+          const int64_t row_40 = (row_39 + j_18) * K_26;
+          const int64_t row_42 = (row_41 + j_18) * K_26;
+          const int64_t row_43 = (row_27 + (j_18 - 1L)) * K_26;
+          const int64_t row_44 = (row_27 + (j_18 + 1L)) * K_26;
           if (large_7) {
             const int64_t first_22 = 1L + low_20;
             int64_t head_29 = 0L;
             hidp::elements_to_line(worker, b_23 + (row_28 + first_22), &head_29);
             const int64_t start_30 = hidp::min<int64_t>(low_20 + head_29, high_21);
             const int64_t stop_31 = start_30 + (hidp::div<int64_t>(high_21 - start_30, 16L) * 16L);
-            const int64_t low_32 = 1L + low_20;
-            const int64_t high_33 = 1L + start_30;
+            for (int64_t end_32 = 0L; end_32 < 2L; ++end_32) {
+              const int64_t to_33 = (end_32 == 0L) ? start_30 : high_21;
+              const int64_t low_34 = (end_32 == 0L) ? low_20 : stop_31;
+              const int64_t low_35 = 1L + low_34;
+              const int64_t high_36 = 1L + to_33;
 #pragma omp simd
-            for (int64_t k_34 = low_32; k_34 < high_33; ++k_34) {
-              b_23[row_28 + k_34] = ((((a_35[row_37 + k_34] + a_35[row_39 + k_34]) + a_35[row_40 + k_34]) + a_35[row_41 + k_34]) + a_35[row_28 + (k_34 - 1L)]) + a_35[row_28 + (k_34 + 1L)];
-            }
-            for (int64_t line_42 = start_30; line_42 < stop_31; line_42 += 16L) {
-              const int64_t first_43 = 1L + line_42;
-              [[maybe_unused]] alignas(64) float line_44[16];
-#pragma omp simd
-              for (int64_t lane_45 = 0L; lane_45 < 16L; ++lane_45) {
-                const int64_t at_46 = first_43 + lane_45;
-                line_44[lane_45] = ((((a_35[row_37 + at_46] + a_35[row_39 + at_46]) + a_35[row_40 + at_46]) + a_35[row_41 + at_46]) + a_35[row_28 + (at_46 - 1L)]) + a_35[row_28 + (at_46 + 1L)];
+              for (int64_t k_37 = low_35; k_37 < high_36; ++k_37) {
+                b_23[row_28 + k_37] = ((((a_38[row_40 + k_37] + a_38[row_42 + k_37]) + a_38[row_43 + k_37]) + a_38[row_44 + k_37]) + a_38[row_28 + (k_37 - 1L)]) + a_38[row_28 + (k_37 + 1L)];
               }
-              hidp::stream_out(worker, &b_23[row_28 + first_43], line_44, 16L);
-            }
-            const int64_t low_47 = 1L + stop_31;
-            const int64_t high_48 = 1L + high_21;
+              for (int64_t line_45 = to_33; line_45 < stop_31; line_45 += 16L) {
+                const int64_t first_46 = 1L + line_45;
+                [[maybe_unused]] alignas(64) float line_47[16];
 #pragma omp simd
-            for (int64_t k_49 = low_47; k_49 < high_48; ++k_49) {
-              b_23[row_28 + k_49] = ((((a_35[row_37 + k_49] + a_35[row_39 + k_49]) + a_35[row_40 + k_49]) + a_35[row_41 + k_49]) + a_35[row_28 + (k_49 - 1L)]) + a_35[row_28 + (k_49 + 1L)];
+                for (int64_t lane_48 = 0L; lane_48 < 16L; ++lane_48) {
+                  const int64_t at_49 = first_46 + lane_48;
+                  line_47[lane_48] = ((((a_38[row_40 + at_49] + a_38[row_42 + at_49]) + a_38[row_43 + at_49]) + a_38[row_44 + at_49]) + a_38[row_28 + (at_49 - 1L)]) + a_38[row_28 + (at_49 + 1L)];
+                }
+                hidp::stream_out(worker, &b_23[row_28 + first_46], line_47, 16L);
+              }
             }
           } else {
             const int64_t low_50 = 1L + low_20;
             const int64_t high_51 = 1L + high_21;
 #pragma omp simd
             for (int64_t k_52 = low_50; k_52 < high_51; ++k_52) {
-              b_23[row_28 + k_52] = ((((a_35[row_37 + k_52] + a_35[row_39 + k_52]) + a_35[row_40 + k_52]) + a_35[row_41 + k_52]) + a_35[row_28 + (k_52 - 1L)]) + a_35[row_28 + (k_52 + 1L)];
+              b_23[row_28 + k_52] = ((((a_38[row_40 + k_52] + a_38[row_42 + k_52]) + a_38[row_43 + k_52]) + a_38[row_44 + k_52]) + a_38[row_28 + (k_52 - 1L)]) + a_38[row_28 + (k_52 + 1L)];
             }
           }
         }
