@@ -26,6 +26,7 @@
 //! | `prim`, `prim_worker` | calls of the run-time library, on the host and in kernels |
 //! | `record` | segments that iterations write through primitives |
 //! | `divisors` | integers by what keeps its value in a loop |
+//! | `members` | tests for several constants in lanes |
 //! | `angles` | `sin`, `cos` and `tan` in lanes: small angles first |
 //! | `device` | units for graphics processors |
 //!
@@ -64,6 +65,7 @@ mod lanes;
 mod line_tests;
 mod make;
 mod map;
+mod members;
 mod packed;
 mod panels;
 mod passes;
@@ -139,6 +141,7 @@ fn unit(
         angles::small_first(&mut kernel.function, model.loops);
         kept::before_loops(&mut kernel.function);
         divisors::before_loops(&mut kernel.function);
+        members::at_once(&mut kernel.function, model.loops);
     }
     Ok(unit)
 }

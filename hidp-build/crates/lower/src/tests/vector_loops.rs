@@ -240,3 +240,47 @@ fn other_divisions_stay() {
         { map { i := [0:N); long a = x[i], b = 7 + i; while (b > 0) { long c = a % b; a = b; b = c; } y[i] = a; } }";
     assert_eq!(divisors_and_divisions(changes), [false, true]);
 }
+
+/// Comparisons for being equal or different in each loop in lanes, and the least of several values.
+fn comparisons_and_least(condition: &str) -> [usize; 2] {
+    let text = format!(
+        "function f input uint8 x[N], z[N]; input uint8 a; output int y[N];
+        {{ map {{ i := [0:N); uint8 c = x[i]; y[i] = {condition} ? 7 : 8; }} }}"
+    );
+    let entry = lowered(&text);
+    let mut found = Vec::new();
+    for (_, kernel) in unit(&entry, "rows").kernels.iter() {
+        each_stmt(&kernel.function.body, &mut |stmt| {
+            if let Stmt::Loop(node) = stmt
+                && is_simd(stmt)
+            {
+                let mut both = [0; 2];
+                each_expr(&node.body, &mut |expr| {
+                    both[0] += usize::from(matches!(expr.kind, ExprKind::Binary(BinOp::Eq | BinOp::Ne, ..)));
+                    both[1] += usize::from(matches!(expr.kind, ExprKind::Math(MathFn::Min, _)));
+                });
+                found.push(both);
+            }
+        });
+    }
+    assert!(found.iter().all(|both| *both == found[0]), "{condition}: {found:?}");
+    found[0]
+}
+
+#[test]
+fn lanes_compare_with_all_constants_at_once() {
+    assert_eq!(comparisons_and_least("c == 9 || c == 10 || c == 32"), [1, 2]);
+    assert_eq!(comparisons_and_least("c != 9 && c != 10 && c != 32 && c < 100"), [1, 2]);
+    assert_eq!(comparisons_and_least("c > 200 || 9 == z[i] || c == 50 || z[i] == 10 || z[i] == 32"), [2, 2]);
+    assert_eq!(comparisons_and_least("c > 200 && (c == 9 || c == 10 || (c == 12 || c == 32))"), [1, 3]);
+}
+
+#[test]
+fn other_comparisons_stay() {
+    assert_eq!(comparisons_and_least("c == 9 || c == 10"), [2, 0]);
+    assert_eq!(comparisons_and_least("c == 9 || c == 10 || z[i] == 32"), [3, 0]);
+    assert_eq!(comparisons_and_least("c == 9 || c == 10 || c == a"), [3, 0]);
+    assert_eq!(comparisons_and_least("c != 9 || c != 10 || c != 32"), [3, 0]);
+    assert_eq!(comparisons_and_least("c == 9 && c == 10 && c == 32"), [3, 0]);
+    assert_eq!(comparisons_and_least("c == 9 || c == 10 || c > 100 && c == 32"), [3, 0]);
+}

@@ -170,6 +170,8 @@ pub struct LoopRules {
     pub small: u32,
     /// Maximum bytes of elements that loops across an array take into registers by blocks, if their distance is no constant.
     pub turned: u32,
+    /// Minimum number of constants that a value is compared with at once: a C++ compiler makes a test of a bit of as many.
+    pub members: u32,
 }
 
 /// What compositions of codelets are weighed by: picoseconds of one thread.
@@ -352,6 +354,7 @@ impl Model {
                 apart: int("loops", "apart")?,
                 small: int("loops", "small")?,
                 turned: int("loops", "turned")?,
+                members: int("loops", "members")?,
             },
             estimates: Estimates {
                 vector: int("estimate", "vector")?,
