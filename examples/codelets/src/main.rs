@@ -55,10 +55,14 @@ fn matrix([rows, columns]: [usize; 2], step: usize) -> Array2<f32> {
     Array2::from_shape_fn((rows, columns), |(row, column)| ((row * step + column) % 7) as f32 - 3.0)
 }
 
-/// Where the edges of each of so many nodes begin, and where they end: six each, all over the graph.
+/// Where the edges of each of so many nodes begin, and where they end: six each, all over the graph, so that almost all nodes are reached.
 fn graph(nodes: usize) -> (Vec<i32>, Vec<i32>) {
     let first = (0..=nodes).map(|node| 6 * node as i32).collect();
-    let edges = (0..6 * nodes).map(|edge| (edge.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) % nodes.max(1));
+    let mixed = |edge: usize| {
+        let mixed = edge.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 32
+    };
+    let edges = (0..6 * nodes).map(|edge| mixed(edge) % nodes.max(1));
     (first, edges.map(|node| node as i32).collect())
 }
 
