@@ -99,7 +99,8 @@ impl CppUnit<'_> {
         let own = FLAGS.iter().map(|&flag| effort(flag).to_owned());
         let threads = self.job.toolchain.thread_flags();
         // Line tables only: debuggers and profilers find the `.hdp` lines.
-        own.chain(Toolchain::isa_flags(self.isa)).chain(threads).chain(["-g1".to_owned()]).collect()
+        let branches = self.job.toolchain.branch_flags().iter().map(|&flag| flag.to_owned());
+        own.chain(Toolchain::isa_flags(self.isa)).chain(threads).chain(branches).chain(["-g1".to_owned()]).collect()
     }
 
     fn failed(&self, command: &str, output: &str) -> Problem {

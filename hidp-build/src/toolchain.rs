@@ -38,6 +38,9 @@ enum Threads {
     OpenMps(OpenMp),
 }
 
+/// The first GCC that knows `-fno-bit-tests`.
+const KNOWS_BIT_TESTS: u32 = 12;
+
 /// An OpenMP library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OpenMp {
@@ -130,6 +133,12 @@ impl Toolchain {
         }
     }
 
+    /// Flags that keep branches as they are: GCC makes a switch of tests of one value, and then no lanes of the loop around it.
+    pub(crate) fn branch_flags(&self) -> &'static [&'static str] {
+        let knows = self.tool.is_like_gnu() && major(&self.version()).is_some_and(|major| major >= KNOWS_BIT_TESTS);
+        if knows { &["-fno-bit-tests", "-fno-jump-tables"] } else { &[] }
+    }
+
     /// The OpenMP library whose threads kernels run on.
     pub(crate) fn openmp(&self) -> Option<&OpenMp> {
         match &self.threads {
@@ -219,6 +228,12 @@ impl OpenMp {
     }
 }
 
+/// The first number of the version in a line such as `g++ (Debian 12.2.0-14) 12.2.0`.
+fn major(line: &str) -> Option<u32> {
+    let (_, behind) = line.split_once(')')?;
+    behind.split_whitespace().next()?.split('.').next()?.parse().ok()
+}
+
 fn no_openmp() -> Problem {
     Problem::new(Code::NoOpenMp, "the C++ compiler has no OpenMP library, and `HIDP_OPENMP` or `Builder::openmp` asks for its threads").help(
         "install it (`apt install libgomp1`, `libomp-dev` for Clang, `brew install libomp`), or leave the threads to the run time",
@@ -245,6 +260,14 @@ mod tests {
         }
         assert_eq!(OpenMp::read("", "a"), None);
         assert_eq!(OpenMp::read("a\ngomp\n/usr/lib\n", "a"), None, "no flags would mean no threads");
+    }
+
+    #[test]
+    fn versions_of_gcc_begin_behind_its_name() {
+        assert_eq!(major("g++ (Debian 12.2.0-14+deb12u1) 12.2.0"), Some(12));
+        assert_eq!(major("g++ (GCC) 13.2.1 20230801 (Red Hat 13.2.1-1)"), Some(13));
+        assert_eq!(major("g++-11 (Homebrew GCC 11.4.0) 11.4.0"), Some(11));
+        assert_eq!(major(""), None);
     }
 
     #[test]
