@@ -1,5 +1,6 @@
 //! Which level of a device runs each iterator of a nest.
 
+use super::choices::is_in_loop;
 use super::mapping::{Exec, LevelPlan, Mapping, key};
 use super::private::is_small;
 use super::shape::{Stride, stride_of};
@@ -40,9 +41,19 @@ impl Levels<'_> {
             self.shared(map, over.map_or(Exec::Seq, Exec::Device), &source_order(map));
             self.inside(map, over.unwrap_or(Level::Thread));
         }
-        let block = map.directives.block.unwrap_or(self.model.block);
+        let usual = if self.is_apart(map, level) { self.model.apart } else { self.model.block };
+        let block = map.directives.block.unwrap_or(usual);
         self.mapping.blocks.extend(key(map).map(|key| (key, block)));
         usual_cut(self.func, map, self.model, &mut self.mapping);
+    }
+
+    /// Whether threads of a block share nothing: neither a fold nor copies of what they update. Launches of a loop of the host are joined
+    /// to others, in blocks of one size.
+    fn is_apart(&self, map: &Map, level: Level) -> bool {
+        let mut updates = false;
+        visit::walk_stmts(&map.body, |stmt| updates |= matches!(stmt.kind, StmtKind::Atomic { .. }));
+        let in_loop = key(map).is_some_and(|key| is_in_loop(&self.func.body, key));
+        level == Level::Thread && map.folds.is_empty() && !updates && !in_loop
     }
 
     /// Iterations in order on the host; what is inside is launched.
@@ -195,4 +206,49 @@ pub(super) fn holds_primitives(map: &Map) -> bool {
 
 fn declared_arrays(func: &Func, map: &Map) -> Vec<VarId> {
     visit::declared(&map.body).into_iter().filter(|var| func.vars[*var].is_array()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::target::DeviceModel;
+    use crate::testing::optimised;
+    use crate::{Limits, Natives, explore_device};
+
+    /// The blocks of the launches of the plan with this name.
+    fn blocks(text: &str, plan: &str) -> String {
+        let program = optimised(text);
+        let func = *program.entries.last().expect("an entry");
+        let plans = explore_device(&program, func, &DeviceModel::cuda(), Limits::default(), Natives::Everywhere).plans;
+        let plan = plans.iter().find(|own| own.name == plan).expect("a plan of this name").to_string();
+        plan.lines().map(str::trim).filter(|line| line.starts_with("block")).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn blocks_are_small_where_threads_share_nothing() {
+        let scaled = "function f input float x[N]; output float y[N]; { y = 2 * x; }";
+        let asked = "function f input float x[N]; output float y[N];
+            {
+            #pragma hidp block(512)
+            map { n := [0:N); y[n] = 2 * x[n]; } }";
+        let folded = "function f input float x[N]; output float s;
+            { map { n := [0:N); _t = x[n]; } reduce(\"+\", s, _t, n := [*]); }";
+        let counted = "function f input uint8 x[N]; output uint y[256];
+            { y = 0; map { n := [0:N); atomic y[x[n]] += 1; } }";
+        let rows = "function f input float A[R][C]; output float y[R];
+            { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
+        let looped = "function f input int steps; inout float x[N];
+            { for (int s = 0; s < steps; s += 1) { map { n := [0:N); x[n] = 2 * x[n]; } } }";
+        let table = [
+            (scaled, "thread", "block(128)"),
+            (asked, "thread", "block(512)"),
+            (folded, "thread", "block(256)"),
+            (counted, "thread", "block(128) block(256)"),
+            (rows, "thread", "block(128)"),
+            (rows, "warp", "block(256)"),
+            (looped, "thread", "block(256)"),
+        ];
+        for (text, plan, expected) in table {
+            assert_eq!(blocks(text, plan), expected, "{plan} of {text}");
+        }
+    }
 }

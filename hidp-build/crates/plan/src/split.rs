@@ -96,6 +96,10 @@ pub(super) fn split_at(program: &Program, func: &Func, map: &Map, level: Level, 
         }
     };
     let mut mapping = levels.mapping;
+    if map.directives.block.is_none() {
+        // Blocks of the other launch, which are as large, fold parts together.
+        mapping.blocks.values_mut().for_each(|threads| *threads = model.block);
+    }
     deal(map, &mut mapping, groups, terms);
     choices::choose_on_device(program, func, map, &mut mapping, model);
     mapping

@@ -30,7 +30,7 @@ namespace entry_k_7atomics_atomics {
       count_1_own.end(worker);
     }
 
-    HIDP_DEVICE void thread_map1_k1([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int32_t> local_1, int64_t B_2, [[maybe_unused]] int64_t N_3, hidp::In<int32_t> key_4, int64_t position_0) {
+    HIDP_DEVICE void thread_map1_k1([[maybe_unused]] hidp::Worker<128> &worker, hidp::Out<int32_t> local_1, int64_t B_2, [[maybe_unused]] int64_t N_3, hidp::In<int32_t> key_4, int64_t position_0) {
       const int64_t index_5 = int64_t(hidp::load(key_4 + position_0));
       if (!(uint64_t(index_5) < uint64_t(B_2))) {
         worker.trap.raise(5, 3, index_5, B_2, 0L);
@@ -38,21 +38,21 @@ namespace entry_k_7atomics_atomics {
       }
       hidp::store_relaxed(local_1 + index_5, int32_t(position_0));
     }
-    HIDP_GLOBAL(256) thread_map1_k1_items(const hidp::Launch launch, hidp::Out<int32_t> local_1, int64_t B_2, [[maybe_unused]] int64_t N_3, hidp::In<int32_t> key_4) {
-      hidp::Worker<256> worker(launch);
+    HIDP_GLOBAL(128) thread_map1_k1_items(const hidp::Launch launch, hidp::Out<int32_t> local_1, int64_t B_2, [[maybe_unused]] int64_t N_3, hidp::In<int32_t> key_4) {
+      hidp::Worker<128> worker(launch);
       hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map1_k1(worker, local_1, B_2, N_3, key_4, x); });
     }
 
-    HIDP_DEVICE void thread_map2_k2([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int32_t> last_1, [[maybe_unused]] int64_t B_2, hidp::In<int32_t> local_3, int64_t position_0) {
+    HIDP_DEVICE void thread_map2_k2([[maybe_unused]] hidp::Worker<128> &worker, hidp::Out<int32_t> last_1, [[maybe_unused]] int64_t B_2, hidp::In<int32_t> local_3, int64_t position_0) {
       hidp::store(last_1 + position_0, hidp::load(local_3 + position_0));
     }
-    HIDP_GLOBAL(256) thread_map2_k2_items(const hidp::Launch launch, hidp::Out<int32_t> last_1, [[maybe_unused]] int64_t B_2, hidp::In<int32_t> local_3) {
-      hidp::Worker<256> worker(launch);
+    HIDP_GLOBAL(128) thread_map2_k2_items(const hidp::Launch launch, hidp::Out<int32_t> last_1, [[maybe_unused]] int64_t B_2, hidp::In<int32_t> local_3) {
+      hidp::Worker<128> worker(launch);
       hidp::each_item<hidp::Thread, 1, 4>(worker, launch, [&](int64_t x) { thread_map2_k2(worker, last_1, B_2, local_3, x); });
     }
   }
 
-  // plan thread | nest | i grid.x | place count copies | block(256) | nest | i grid.x | block(256) | nest | i0 unroll(4) | i0 grid.x | block(256)
+  // plan thread | nest | i grid.x | place count copies | block(256) | nest | i grid.x | block(128) | nest | i0 unroll(4) | i0 grid.x | block(128)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_7atomics_atomics_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int32_t> key_0 = host.param<const int32_t>(0);
@@ -86,8 +86,8 @@ namespace entry_k_7atomics_atomics {
 next_0:;
       s_7 = s_7 + 1;
     }
-    if (!hidp::launch<thread_map1_k1_items, hidp::Thread, 256>(hidp::here(host), hidp::over(N_4).can_fault(), local_6, B_5, N_4, key_0)) return host.finish();
-    if (!hidp::launch<thread_map2_k2_items, hidp::Thread, 256, 4>(hidp::here(host), hidp::over(B_5), last_3, B_5, local_6)) return host.finish();
+    if (!hidp::launch<thread_map1_k1_items, hidp::Thread, 128>(hidp::here(host), hidp::over(N_4).can_fault(), local_6, B_5, N_4, key_0)) return host.finish();
+    if (!hidp::launch<thread_map2_k2_items, hidp::Thread, 128, 4>(hidp::here(host), hidp::over(B_5), last_3, B_5, local_6)) return host.finish();
     return host.finish();
   }
 }

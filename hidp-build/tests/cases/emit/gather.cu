@@ -4,7 +4,7 @@
 namespace entry_k_6gather_gather {
   namespace {
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t N_2, hidp::In<double> x_3, int64_t M_4, hidp::In<int32_t> index_5, int64_t position_0) {
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<128> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t N_2, hidp::In<double> x_3, int64_t M_4, hidp::In<int32_t> index_5, int64_t position_0) {
       const int64_t index_6 = int64_t(hidp::load(index_5 + position_0));
       if (!(uint64_t(index_6) < uint64_t(M_4))) {
         worker.trap.raise(0, 3, index_6, M_4, 0L);
@@ -12,13 +12,13 @@ namespace entry_k_6gather_gather {
       }
       hidp::store(y_1 + position_0, hidp::load(x_3 + index_6));
     }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<double> y_1, [[maybe_unused]] int64_t N_2, hidp::In<double> x_3, int64_t M_4, hidp::In<int32_t> index_5) {
-      hidp::Worker<256> worker(launch);
+    HIDP_GLOBAL(128) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<double> y_1, [[maybe_unused]] int64_t N_2, hidp::In<double> x_3, int64_t M_4, hidp::In<int32_t> index_5) {
+      hidp::Worker<128> worker(launch);
       hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, y_1, N_2, x_3, M_4, index_5, x); });
     }
   }
 
-  // plan thread | nest | i grid.x | block(256)
+  // plan thread | nest | i grid.x | block(128)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6gather_gather_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const double> x_0 = host.param<const double>(0);
@@ -26,7 +26,7 @@ namespace entry_k_6gather_gather {
     const hidp::Any<double> y_2 = host.param<double>(2);
     const int64_t M_3 = host.dim(0);
     const int64_t N_4 = host.dim(1);
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(N_4).can_fault(), y_2, N_4, x_0, M_3, index_1)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 128>(hidp::here(host), hidp::over(N_4).can_fault(), y_2, N_4, x_0, M_3, index_1)) return host.finish();
     return host.finish();
   }
 }

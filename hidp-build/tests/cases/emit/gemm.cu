@@ -24,7 +24,7 @@ namespace entry_k_4gemm_GEMM {
       hidp::each_item<hidp::Warp, 2>(worker, launch, [&](int64_t y, int64_t x) { warp_map0_k0(worker, C_2, M_3, N_4, K_6, A_10, B_12, alpha_13, beta_14, y, x); });
     }
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, hidp::In<float> A_6, int64_t K_7, hidp::In<float> B_15, float alpha_25, float beta_26, int64_t position_0, int64_t position_1) {
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<128> &worker, hidp::Out<float> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, hidp::In<float> A_6, int64_t K_7, hidp::In<float> B_15, float alpha_25, float beta_26, int64_t position_0, int64_t position_1) {
       float c0_total_5;
       float acc_8 = 0.0f;
       const int64_t start_9 = position_0 * K_7;
@@ -53,8 +53,8 @@ namespace entry_k_4gemm_GEMM {
       c0_total_5 = acc_8;
       hidp::store(C_2 + ((position_0 * N_4) + position_1), hidp::mul_add<float>(alpha_25, c0_total_5, beta_26 * hidp::load(C_2 + ((position_0 * N_4) + position_1))));
     }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, hidp::In<float> A_6, int64_t K_7, hidp::In<float> B_15, float alpha_25, float beta_26) {
-      hidp::Worker<256> worker(launch);
+    HIDP_GLOBAL(128) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, hidp::In<float> A_6, int64_t K_7, hidp::In<float> B_15, float alpha_25, float beta_26) {
+      hidp::Worker<128> worker(launch);
       hidp::each_item<hidp::Thread, 2>(worker, launch, [&](int64_t y, int64_t x) { thread_map0_k0(worker, C_2, M_3, N_4, A_6, K_7, B_15, alpha_25, beta_26, y, x); });
     }
 
@@ -98,7 +98,7 @@ namespace entry_k_4gemm_GEMM {
     return host.finish();
   }
 
-  // plan thread | nest | m grid.y | n grid.x | k seq | fold k moves(4) | block(256)
+  // plan thread | nest | m grid.y | n grid.x | k seq | fold k moves(4) | block(128)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4gemm_GEMM_thread)(hidp_call *call) {
     hidp::Host host(call);
     const float *const alpha_0 = host.cell<const float>(0);
@@ -113,7 +113,7 @@ namespace entry_k_4gemm_GEMM {
     const float beta_9 = beta_1[0];
     [[maybe_unused]] const int64_t stride_10 = hidp::max<int64_t>(N_7, 1L);
     [[maybe_unused]] const int64_t total_11 = M_5 * N_7;
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(M_5, N_7), C_4, M_5, N_7, A_2, K_6, B_3, alpha_8, beta_9)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 128>(hidp::here(host), hidp::over(M_5, N_7), C_4, M_5, N_7, A_2, K_6, B_3, alpha_8, beta_9)) return host.finish();
     return host.finish();
   }
 

@@ -39,7 +39,7 @@ namespace entry_k_14inner_segments_pieces {
       hidp::each_item<hidp::Warp, 1>(worker, launch, [&](int64_t x) { warp_map0_k0(worker, y_1, N_2, S_3, segments_5, cut_7, extent_8, step_9, x_12, copies_14, count_15, copies_17, x); });
     }
 
-    HIDP_DEVICE void kernel_size0_k0([[maybe_unused]] hidp::Worker<256> &worker, [[maybe_unused]] bool narrow_1, hidp::In<int32_t> cut_7, int64_t extent_8, int64_t s_10, int32_t step_14, hidp::Out<int64_t> partial_19, hidp::Out<uint32_t> ticket_20, int64_t position_0) {
+    HIDP_DEVICE void kernel_size0_k0([[maybe_unused]] hidp::Worker<128> &worker, [[maybe_unused]] bool narrow_1, hidp::In<int32_t> cut_7, int64_t extent_8, int64_t s_10, int32_t step_14, hidp::Out<int64_t> partial_19, hidp::Out<uint32_t> ticket_20, int64_t position_0) {
       const int64_t from_2 = position_0 * 1024L;
       const int64_t to_3 = hidp::min<int64_t>(from_2 + 1024L, 4L);
       int64_t acc_4 = 0L;
@@ -82,12 +82,12 @@ namespace entry_k_14inner_segments_pieces {
         }
       }
     }
-    HIDP_GLOBAL(256) kernel_size0_k0_items(const hidp::Launch launch, [[maybe_unused]] bool narrow_1, hidp::In<int32_t> cut_7, int64_t extent_8, int64_t s_10, int32_t step_14, hidp::Out<int64_t> partial_19, hidp::Out<uint32_t> ticket_20) {
-      hidp::Worker<256> worker(launch);
+    HIDP_GLOBAL(128) kernel_size0_k0_items(const hidp::Launch launch, [[maybe_unused]] bool narrow_1, hidp::In<int32_t> cut_7, int64_t extent_8, int64_t s_10, int32_t step_14, hidp::Out<int64_t> partial_19, hidp::Out<uint32_t> ticket_20) {
+      hidp::Worker<128> worker(launch);
       hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { kernel_size0_k0(worker, narrow_1, cut_7, extent_8, s_10, step_14, partial_19, ticket_20, x); });
     }
 
-    HIDP_DEVICE void kernel_map1_k1([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> y_1, int64_t N_2, hidp::In<int32_t> cut_3, [[maybe_unused]] int64_t extent_4, int64_t s_5, int32_t step_6, hidp::In<float> x_9, hidp::Out<int64_t> segments_11, hidp::Out<float> copies_12, int64_t largest_13, hidp::Out<float> copies_15, int64_t position_0) {
+    HIDP_DEVICE void kernel_map1_k1([[maybe_unused]] hidp::Worker<128> &worker, hidp::Out<float> y_1, int64_t N_2, hidp::In<int32_t> cut_3, [[maybe_unused]] int64_t extent_4, int64_t s_5, int32_t step_6, hidp::In<float> x_9, hidp::Out<int64_t> segments_11, hidp::Out<float> copies_12, int64_t largest_13, hidp::Out<float> copies_15, int64_t position_0) {
       const int64_t low_7 = int64_t(hidp::load(cut_3 + s_5)) + (position_0 * int64_t(step_6));
       const int64_t high_8 = hidp::min<int64_t>(int64_t(hidp::load(cut_3 + (s_5 + 1L))), int64_t(hidp::load(cut_3 + s_5)) + ((position_0 + 1L) * int64_t(step_6)));
       if (!bool((high_8 <= low_7) | bool((low_7 >= 0L) & (high_8 <= N_2)))) {
@@ -106,8 +106,8 @@ namespace entry_k_14inner_segments_pieces {
         hidp::store_relaxed(y_1 + (low_7 + at_18), hidp::load(copies_12 + (slot_14 + at_18)));
       }
     }
-    HIDP_GLOBAL(256) kernel_map1_k1_items(const hidp::Launch launch, hidp::Out<float> y_1, int64_t N_2, hidp::In<int32_t> cut_3, [[maybe_unused]] int64_t extent_4, int64_t s_5, int32_t step_6, hidp::In<float> x_9, hidp::Out<int64_t> segments_11, hidp::Out<float> copies_12, int64_t largest_13, hidp::Out<float> copies_15) {
-      hidp::Worker<256> worker(launch);
+    HIDP_GLOBAL(128) kernel_map1_k1_items(const hidp::Launch launch, hidp::Out<float> y_1, int64_t N_2, hidp::In<int32_t> cut_3, [[maybe_unused]] int64_t extent_4, int64_t s_5, int32_t step_6, hidp::In<float> x_9, hidp::Out<int64_t> segments_11, hidp::Out<float> copies_12, int64_t largest_13, hidp::Out<float> copies_15) {
+      hidp::Worker<128> worker(launch);
       hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { kernel_map1_k1(worker, y_1, N_2, cut_3, extent_4, s_5, step_6, x_9, segments_11, copies_12, largest_13, copies_15, x); });
     }
   }
@@ -145,7 +145,7 @@ namespace entry_k_14inner_segments_pieces {
     return host.finish();
   }
 
-  // plan kernel | nest | s host | j grid.x | block(256)
+  // plan kernel | nest | s host | j grid.x | block(128)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_14inner_segments_pieces_kernel)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const float> x_0 = host.param<const float>(0);
@@ -167,7 +167,7 @@ namespace entry_k_14inner_segments_pieces {
       const hidp::Any<int64_t> partial_12 = host.alloc<int64_t>(1L, false, 5);
       if (HIDP_UNLIKELY(host.failed())) return host.finish();
       const bool narrow_13 = 4L < 2147483648L;
-      if (!hidp::launch<kernel_size0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(1L), narrow_13, cut_1, extent_7, s_11, step_6, partial_12, ticket_14)) return host.finish();
+      if (!hidp::launch<kernel_size0_k0_items, hidp::Block, 128>(hidp::here(host), hidp::over(1L), narrow_13, cut_1, extent_7, s_11, step_6, partial_12, ticket_14)) return host.finish();
       int64_t largest_15 = 0L;
       if (1L > 0L) {
         largest_15 = host.fetch(partial_12);
@@ -176,7 +176,7 @@ namespace entry_k_14inner_segments_pieces {
       host.free(partial_12);
       const int64_t largest_16 = largest_15;
       const int64_t bytes_17 = 1L + (largest_16 * 8L);
-      const int64_t slots_18 = hidp::max<int64_t>(hidp::min<int64_t>(hidp::min<int64_t>(host.groups<hidp::Thread, 256>(), 4L), hidp::div<int64_t>(1073741824L, hidp::max<int64_t>(bytes_17, 1L))), 1L);
+      const int64_t slots_18 = hidp::max<int64_t>(hidp::min<int64_t>(hidp::min<int64_t>(host.groups<hidp::Thread, 128>(), 4L), hidp::div<int64_t>(1073741824L, hidp::max<int64_t>(bytes_17, 1L))), 1L);
       const int64_t all_19 = hidp::max<int64_t>(largest_16 * slots_18, 1L);
       const hidp::Any<float> copies_20 = host.alloc<float>(all_19, false, 3);
       if (HIDP_UNLIKELY(host.failed())) return host.finish();
@@ -187,7 +187,7 @@ namespace entry_k_14inner_segments_pieces {
       const hidp::Any<int64_t> segments_24 = host.alloc<int64_t>(words_23, false, 4);
       if (HIDP_UNLIKELY(host.failed())) return host.finish();
       if (!hidp::kernel_open_segments(hidp::here(host), 4u, segments_24, slots_18, places_22)) return host.finish();
-      if (!hidp::launch<kernel_map1_k1_items, hidp::Thread, 256>(hidp::here(host), hidp::over(4L).most(slots_18).can_fault(), y_3, N_4, cut_1, extent_7, s_11, step_6, x_0, segments_24, copies_20, largest_16, copies_21)) return host.finish();
+      if (!hidp::launch<kernel_map1_k1_items, hidp::Thread, 128>(hidp::here(host), hidp::over(4L).most(slots_18).can_fault(), y_3, N_4, cut_1, extent_7, s_11, step_6, x_0, segments_24, copies_20, largest_16, copies_21)) return host.finish();
       host.free(copies_21);
       host.free(copies_20);
       const int64_t instance_25 = (0L * S_5) + s_11;

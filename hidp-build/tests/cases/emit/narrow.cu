@@ -4,20 +4,20 @@
 namespace entry_k_6narrow_narrow {
   namespace {
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int8_t> sum_1, [[maybe_unused]] int64_t N_2, hidp::Out<int16_t> product_3, hidp::Out<int32_t> bits_4, hidp::Out<int64_t> limits_5, hidp::Out<bool> odd_6, hidp::In<int8_t> a_7, hidp::In<uint8_t> b_8, hidp::In<float> f_9, hidp::In<uint16_t> c_10, int64_t position_0) {
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<128> &worker, hidp::Out<int8_t> sum_1, [[maybe_unused]] int64_t N_2, hidp::Out<int16_t> product_3, hidp::Out<int32_t> bits_4, hidp::Out<int64_t> limits_5, hidp::Out<bool> odd_6, hidp::In<int8_t> a_7, hidp::In<uint8_t> b_8, hidp::In<float> f_9, hidp::In<uint16_t> c_10, int64_t position_0) {
       hidp::store(sum_1 + position_0, hidp::sub<int8_t>(hidp::add<int8_t>(hidp::load(a_7 + position_0), int8_t(hidp::load(b_8 + position_0))), int8_t(1)));
       hidp::store(product_3 + position_0, hidp::mul<int16_t>(int16_t(hidp::load(a_7 + position_0)), int16_t(hidp::load(b_8 + position_0))));
       hidp::store(bits_4 + position_0, hidp::shl<int32_t>(hidp::cast<int32_t>(hidp::load(f_9 + position_0)), 3) ^ hidp::shr<int32_t>(int32_t(hidp::load(c_10 + position_0)), int8_t(hidp::load(a_7 + position_0) & int8_t(7))));
       hidp::store(limits_5 + position_0, hidp::div<int64_t>(hidp::cast<int64_t>(0.1f * hidp::load(f_9 + position_0)), 7L) + INT64_MIN);
       hidp::store(odd_6 + position_0, uint8_t(hidp::load(b_8 + position_0) & uint8_t(1)) == uint8_t(1));
     }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<int8_t> sum_1, [[maybe_unused]] int64_t N_2, hidp::Out<int16_t> product_3, hidp::Out<int32_t> bits_4, hidp::Out<int64_t> limits_5, hidp::Out<bool> odd_6, hidp::In<int8_t> a_7, hidp::In<uint8_t> b_8, hidp::In<float> f_9, hidp::In<uint16_t> c_10) {
-      hidp::Worker<256> worker(launch);
+    HIDP_GLOBAL(128) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<int8_t> sum_1, [[maybe_unused]] int64_t N_2, hidp::Out<int16_t> product_3, hidp::Out<int32_t> bits_4, hidp::Out<int64_t> limits_5, hidp::Out<bool> odd_6, hidp::In<int8_t> a_7, hidp::In<uint8_t> b_8, hidp::In<float> f_9, hidp::In<uint16_t> c_10) {
+      hidp::Worker<128> worker(launch);
       hidp::each_item<hidp::Thread, 1, 4>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, sum_1, N_2, product_3, bits_4, limits_5, odd_6, a_7, b_8, f_9, c_10, x); });
     }
   }
 
-  // plan thread | nest | i unroll(4) | i grid.x | block(256)
+  // plan thread | nest | i unroll(4) | i grid.x | block(128)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6narrow_narrow_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int8_t> a_0 = host.param<const int8_t>(0);
@@ -30,7 +30,7 @@ namespace entry_k_6narrow_narrow {
     const hidp::Any<int64_t> limits_7 = host.param<int64_t>(7);
     const hidp::Any<bool> odd_8 = host.param<bool>(8);
     const int64_t N_9 = host.dim(0);
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256, 4>(hidp::here(host), hidp::over(N_9), sum_4, N_9, product_5, bits_6, limits_7, odd_8, a_0, b_1, f_3, c_2)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 128, 4>(hidp::here(host), hidp::over(N_9), sum_4, N_9, product_5, bits_6, limits_7, odd_8, a_0, b_1, f_3, c_2)) return host.finish();
     return host.finish();
   }
 }

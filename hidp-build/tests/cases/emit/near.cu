@@ -4,14 +4,14 @@
 namespace entry_k_4near_seven {
   namespace {
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> b_3, [[maybe_unused]] int64_t I_4, int64_t J_5, int64_t K_6, [[maybe_unused]] int64_t count_7, [[maybe_unused]] int64_t count_8, [[maybe_unused]] int64_t count_9, hidp::In<float> a_13, int64_t position_0, int64_t position_1, int64_t position_2) {
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<128> &worker, hidp::Out<float> b_3, [[maybe_unused]] int64_t I_4, int64_t J_5, int64_t K_6, [[maybe_unused]] int64_t count_7, [[maybe_unused]] int64_t count_8, [[maybe_unused]] int64_t count_9, hidp::In<float> a_13, int64_t position_0, int64_t position_1, int64_t position_2) {
       const int64_t i_10 = 1L + position_0;
       const int64_t j_11 = 1L + position_1;
       const int64_t k_12 = 1L + position_2;
       hidp::store(b_3 + ((((i_10 * J_5) + j_11) * K_6) + k_12), ((((hidp::load(a_13 + (((((i_10 - 1L) * J_5) + j_11) * K_6) + k_12)) + hidp::load(a_13 + (((((i_10 + 1L) * J_5) + j_11) * K_6) + k_12))) + hidp::load(a_13 + ((((i_10 * J_5) + (j_11 - 1L)) * K_6) + k_12))) + hidp::load(a_13 + ((((i_10 * J_5) + (j_11 + 1L)) * K_6) + k_12))) + hidp::load(a_13 + ((((i_10 * J_5) + j_11) * K_6) + (k_12 - 1L)))) + hidp::load(a_13 + ((((i_10 * J_5) + j_11) * K_6) + (k_12 + 1L))));
     }
-    HIDP_GLOBAL_AT_ONCE(256, 3) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> b_3, [[maybe_unused]] int64_t I_4, int64_t J_5, int64_t K_6, [[maybe_unused]] int64_t count_7, [[maybe_unused]] int64_t count_8, [[maybe_unused]] int64_t count_9, hidp::In<float> a_13) {
-      hidp::Worker<256> worker(launch);
+    HIDP_GLOBAL_AT_ONCE(128, 6) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> b_3, [[maybe_unused]] int64_t I_4, int64_t J_5, int64_t K_6, [[maybe_unused]] int64_t count_7, [[maybe_unused]] int64_t count_8, [[maybe_unused]] int64_t count_9, hidp::In<float> a_13) {
+      hidp::Worker<128> worker(launch);
       hidp::each_item<hidp::Thread, 3, 4>(worker, launch, [&](int64_t z, int64_t y, int64_t x) { thread_map0_k0(worker, b_3, I_4, J_5, K_6, count_7, count_8, count_9, a_13, z, y, x); });
     }
 
@@ -72,7 +72,7 @@ namespace entry_k_4near_seven {
     }
   }
 
-  // plan thread | nest | k unroll(4) | i grid.z | j grid.y | k grid.x | block(256) | resident(819)
+  // plan thread | nest | k unroll(4) | i grid.z | j grid.y | k grid.x | block(128) | resident(819)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4near_seven_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const float> a_0 = host.param<const float>(0);
@@ -90,7 +90,7 @@ namespace entry_k_4near_seven {
     const int64_t total_12 = count_8 * count_10;
     [[maybe_unused]] const int64_t stride_13 = hidp::max<int64_t>(total_12, 1L);
     [[maybe_unused]] const int64_t total_14 = count_6 * total_12;
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256, 4>(hidp::here(host), hidp::over(count_6, count_8, count_10), b_1, I_2, J_3, K_4, count_6, count_8, count_10, a_0)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 128, 4>(hidp::here(host), hidp::over(count_6, count_8, count_10), b_1, I_2, J_3, K_4, count_6, count_8, count_10, a_0)) return host.finish();
     return host.finish();
   }
 
@@ -119,11 +119,11 @@ namespace entry_k_4near_seven {
 namespace entry_k_4near_transpose {
   namespace {
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> b_2, int64_t W_3, int64_t H_4, hidp::In<float> a_5, int64_t position_0, int64_t position_1) {
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<128> &worker, hidp::Out<float> b_2, int64_t W_3, int64_t H_4, hidp::In<float> a_5, int64_t position_0, int64_t position_1) {
       hidp::store(b_2 + ((position_1 * H_4) + position_0), hidp::load(a_5 + ((position_0 * W_3) + position_1)));
     }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> b_2, int64_t W_3, int64_t H_4, hidp::In<float> a_5) {
-      hidp::Worker<256> worker(launch);
+    HIDP_GLOBAL(128) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> b_2, int64_t W_3, int64_t H_4, hidp::In<float> a_5) {
+      hidp::Worker<128> worker(launch);
       hidp::each_item<hidp::Thread, 2, 4>(worker, launch, [&](int64_t y, int64_t x) { thread_map0_k0(worker, b_2, W_3, H_4, a_5, y, x); });
     }
 
@@ -161,7 +161,7 @@ namespace entry_k_4near_transpose {
     }
   }
 
-  // plan thread | nest | j unroll(4) | i grid.y | j grid.x | block(256)
+  // plan thread | nest | j unroll(4) | i grid.y | j grid.x | block(128)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4near_transpose_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const float> a_0 = host.param<const float>(0);
@@ -170,7 +170,7 @@ namespace entry_k_4near_transpose {
     const int64_t W_3 = host.dim(1);
     [[maybe_unused]] const int64_t stride_4 = hidp::max<int64_t>(W_3, 1L);
     [[maybe_unused]] const int64_t total_5 = H_2 * W_3;
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256, 4>(hidp::here(host), hidp::over(H_2, W_3), b_1, W_3, H_2, a_0)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 128, 4>(hidp::here(host), hidp::over(H_2, W_3), b_1, W_3, H_2, a_0)) return host.finish();
     return host.finish();
   }
 

@@ -4,15 +4,15 @@
 namespace entry_k_9quotients_transposed {
   namespace {
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> y_1, [[maybe_unused]] int64_t N_2, int64_t position_0) {
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<128> &worker, hidp::Out<float> y_1, [[maybe_unused]] int64_t N_2, int64_t position_0) {
       hidp::store(y_1 + position_0, 0.0f);
     }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> y_1, [[maybe_unused]] int64_t N_2) {
-      hidp::Worker<256> worker(launch);
+    HIDP_GLOBAL(128) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> y_1, [[maybe_unused]] int64_t N_2) {
+      hidp::Worker<128> worker(launch);
       hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, y_1, N_2, x); });
     }
 
-    HIDP_DEVICE void thread_map1_k1([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> y_1, int64_t N_2, hidp::In<float> x_3, int64_t width_4, int64_t position_0) {
+    HIDP_DEVICE void thread_map1_k1([[maybe_unused]] hidp::Worker<128> &worker, hidp::Out<float> y_1, int64_t N_2, hidp::In<float> x_3, int64_t width_4, int64_t position_0) {
       if (!(width_4 != 0L)) {
         worker.trap.raise(0, 1, position_0);
         return;
@@ -32,13 +32,13 @@ namespace entry_k_9quotients_transposed {
       }
       hidp::store_relaxed(y_1 + index_5, hidp::load(x_3 + position_0));
     }
-    HIDP_GLOBAL(256) thread_map1_k1_items(const hidp::Launch launch, hidp::Out<float> y_1, int64_t N_2, hidp::In<float> x_3, int64_t width_4) {
-      hidp::Worker<256> worker(launch);
+    HIDP_GLOBAL(128) thread_map1_k1_items(const hidp::Launch launch, hidp::Out<float> y_1, int64_t N_2, hidp::In<float> x_3, int64_t width_4) {
+      hidp::Worker<128> worker(launch);
       hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map1_k1(worker, y_1, N_2, x_3, width_4, x); });
     }
   }
 
-  // plan thread | nest | i0 grid.x | block(256) | nest | t grid.x | block(256)
+  // plan thread | nest | i0 grid.x | block(128) | nest | t grid.x | block(128)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_9quotients_transposed_thread)(hidp_call *call) {
     hidp::Host host(call);
     const int64_t *const width_0 = host.cell<const int64_t>(0);
@@ -46,8 +46,8 @@ namespace entry_k_9quotients_transposed {
     const hidp::Any<float> y_2 = host.param<float>(2);
     const int64_t N_3 = host.dim(0);
     const int64_t width_4 = width_0[0];
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(N_3), y_2, N_3)) return host.finish();
-    if (!hidp::launch<thread_map1_k1_items, hidp::Thread, 256>(hidp::here(host), hidp::over(N_3).can_fault(), y_2, N_3, x_1, width_4)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 128>(hidp::here(host), hidp::over(N_3), y_2, N_3)) return host.finish();
+    if (!hidp::launch<thread_map1_k1_items, hidp::Thread, 128>(hidp::here(host), hidp::over(N_3).can_fault(), y_2, N_3, x_1, width_4)) return host.finish();
     return host.finish();
   }
 }
@@ -55,16 +55,16 @@ namespace entry_k_9quotients_transposed {
 namespace entry_k_9quotients_wrapped {
   namespace {
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int32_t> b_2, int64_t M_3, int64_t N_4, hidp::In<int32_t> a_5, int64_t position_0, int64_t position_1) {
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<128> &worker, hidp::Out<int32_t> b_2, int64_t M_3, int64_t N_4, hidp::In<int32_t> a_5, int64_t position_0, int64_t position_1) {
       hidp::store(b_2 + ((position_0 * N_4) + position_1), hidp::load(a_5 + hidp::rem<int64_t>(position_1, M_3)));
     }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<int32_t> b_2, int64_t M_3, int64_t N_4, hidp::In<int32_t> a_5) {
-      hidp::Worker<256> worker(launch);
+    HIDP_GLOBAL(128) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<int32_t> b_2, int64_t M_3, int64_t N_4, hidp::In<int32_t> a_5) {
+      hidp::Worker<128> worker(launch);
       hidp::each_item<hidp::Thread, 2, 4>(worker, launch, [&](int64_t y, int64_t x) { thread_map0_k0(worker, b_2, M_3, N_4, a_5, y, x); });
     }
   }
 
-  // plan thread | nest | j unroll(4) | i grid.y | j grid.x | block(256)
+  // plan thread | nest | j unroll(4) | i grid.y | j grid.x | block(128)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_9quotients_wrapped_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int32_t> a_0 = host.param<const int32_t>(0);
@@ -73,7 +73,7 @@ namespace entry_k_9quotients_wrapped {
     const int64_t N_3 = host.dim(1);
     [[maybe_unused]] const int64_t stride_4 = hidp::max<int64_t>(N_3, 1L);
     [[maybe_unused]] const int64_t total_5 = M_2 * N_3;
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256, 4>(hidp::here(host), hidp::over(M_2, N_3), b_1, M_2, N_3, a_0)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 128, 4>(hidp::here(host), hidp::over(M_2, N_3), b_1, M_2, N_3, a_0)) return host.finish();
     return host.finish();
   }
 }

@@ -4,16 +4,16 @@
 namespace entry_k_5saxpy_saxpy {
   namespace {
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> y_1, [[maybe_unused]] int64_t N_2, float a_3, hidp::In<float> x_4, int64_t position_0) {
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<128> &worker, hidp::Out<float> y_1, [[maybe_unused]] int64_t N_2, float a_3, hidp::In<float> x_4, int64_t position_0) {
       hidp::store(y_1 + position_0, hidp::mul_add<float>(a_3, hidp::load(x_4 + position_0), hidp::load(y_1 + position_0)));
     }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> y_1, [[maybe_unused]] int64_t N_2, float a_3, hidp::In<float> x_4) {
-      hidp::Worker<256> worker(launch);
+    HIDP_GLOBAL(128) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> y_1, [[maybe_unused]] int64_t N_2, float a_3, hidp::In<float> x_4) {
+      hidp::Worker<128> worker(launch);
       hidp::each_item<hidp::Thread, 1, 4>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, y_1, N_2, a_3, x_4, x); });
     }
   }
 
-  // plan thread | nest | i unroll(4) | i grid.x | block(256)
+  // plan thread | nest | i unroll(4) | i grid.x | block(128)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5saxpy_saxpy_thread)(hidp_call *call) {
     hidp::Host host(call);
     const float *const a_0 = host.cell<const float>(0);
@@ -21,7 +21,7 @@ namespace entry_k_5saxpy_saxpy {
     const hidp::Any<float> y_2 = host.param<float>(2);
     const int64_t N_3 = host.dim(0);
     const float a_4 = a_0[0];
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256, 4>(hidp::here(host), hidp::over(N_3), y_2, N_3, a_4, x_1)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 128, 4>(hidp::here(host), hidp::over(N_3), y_2, N_3, a_4, x_1)) return host.finish();
     return host.finish();
   }
 }

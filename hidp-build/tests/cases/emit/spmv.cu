@@ -59,7 +59,7 @@ end_of_at_22:;
       hidp::each_item<hidp::Warp, 1>(worker, launch, [&](int64_t x) { warp_map0_k0(worker, y_1, R_2, rowptr_4, extent_5, val_11, Z_12, col_13, x_14, C_15, x); });
     }
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_11, int64_t Z_12, hidp::In<int32_t> col_13, hidp::In<double> x_14, int64_t C_15, int64_t position_0) {
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<128> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_11, int64_t Z_12, hidp::In<int32_t> col_13, hidp::In<double> x_14, int64_t C_15, int64_t position_0) {
       double t_total_3;
       const int64_t lo_6 = int64_t(hidp::load(rowptr_4 + position_0));
       const int64_t hi_7 = int64_t(hidp::load(rowptr_4 + (position_0 + 1L)));
@@ -101,8 +101,8 @@ end_of_at_22:;
       t_total_3 = acc_9;
       hidp::store(y_1 + position_0, t_total_3);
     }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_11, int64_t Z_12, hidp::In<int32_t> col_13, hidp::In<double> x_14, int64_t C_15) {
-      hidp::Worker<256> worker(launch);
+    HIDP_GLOBAL(128) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_11, int64_t Z_12, hidp::In<int32_t> col_13, hidp::In<double> x_14, int64_t C_15) {
+      hidp::Worker<128> worker(launch);
       hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, y_1, R_2, rowptr_4, extent_5, val_11, Z_12, col_13, x_14, C_15, x); });
     }
 
@@ -233,7 +233,7 @@ end_of_at_22:;
     return host.finish();
   }
 
-  // plan thread | nest | r grid.x | k seq | block(256)
+  // plan thread | nest | r grid.x | k seq | block(128)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4spmv_spmv_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int32_t> rowptr_0 = host.param<const int32_t>(0);
@@ -245,7 +245,7 @@ end_of_at_22:;
     const int64_t Z_6 = host.dim(1);
     const int64_t C_7 = host.dim(2);
     const int64_t extent_8 = R_5 + 1L;
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, col_1, x_3, C_7)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 128>(hidp::here(host), hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, col_1, x_3, C_7)) return host.finish();
     return host.finish();
   }
 

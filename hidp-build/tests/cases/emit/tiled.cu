@@ -24,7 +24,7 @@ namespace entry_k_5tiled_product {
       hidp::each_item<hidp::Warp, 2>(worker, launch, [&](int64_t y, int64_t x) { warp_map0_k0(worker, C_2, M_3, N_4, K_6, A_10, B_12, y, x); });
     }
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, hidp::In<double> A_6, int64_t K_7, hidp::In<double> B_15, int64_t position_0, int64_t position_1) {
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<128> &worker, hidp::Out<double> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, hidp::In<double> A_6, int64_t K_7, hidp::In<double> B_15, int64_t position_0, int64_t position_1) {
       double t_total_5;
       double acc_8 = 0.0;
       const int64_t start_9 = position_0 * K_7;
@@ -47,8 +47,8 @@ namespace entry_k_5tiled_product {
       t_total_5 = acc_8;
       hidp::store(C_2 + ((position_0 * N_4) + position_1), t_total_5);
     }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<double> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, hidp::In<double> A_6, int64_t K_7, hidp::In<double> B_15) {
-      hidp::Worker<256> worker(launch);
+    HIDP_GLOBAL(128) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<double> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, hidp::In<double> A_6, int64_t K_7, hidp::In<double> B_15) {
+      hidp::Worker<128> worker(launch);
       hidp::each_item<hidp::Thread, 2>(worker, launch, [&](int64_t y, int64_t x) { thread_map0_k0(worker, C_2, M_3, N_4, A_6, K_7, B_15, y, x); });
     }
 
@@ -122,7 +122,7 @@ namespace entry_k_5tiled_product {
     return host.finish();
   }
 
-  // plan thread | nest | m grid.y | n grid.x | k seq | fold k moves(2) | block(256)
+  // plan thread | nest | m grid.y | n grid.x | k seq | fold k moves(2) | block(128)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5tiled_product_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const double> A_0 = host.param<const double>(0);
@@ -133,7 +133,7 @@ namespace entry_k_5tiled_product {
     const int64_t N_5 = host.dim(2);
     [[maybe_unused]] const int64_t stride_6 = hidp::max<int64_t>(N_5, 1L);
     [[maybe_unused]] const int64_t total_7 = M_3 * N_5;
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(M_3, N_5), C_2, M_3, N_5, A_0, K_4, B_1)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 128>(hidp::here(host), hidp::over(M_3, N_5), C_2, M_3, N_5, A_0, K_4, B_1)) return host.finish();
     return host.finish();
   }
 

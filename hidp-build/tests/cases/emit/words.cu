@@ -19,7 +19,7 @@ namespace entry_k_5words_namespace {
       return hidp::checked_div<int64_t>(trap, 0, delete_0, errno_1) + 1L;
     }
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int64_t> virtual_1, [[maybe_unused]] int64_t linux_2, hidp::Out<union_1> typename_3, hidp::In<int64_t> template_5, hidp::In<int64_t> auto_6, int64_t position_0) {
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<128> &worker, hidp::Out<int64_t> virtual_1, [[maybe_unused]] int64_t linux_2, hidp::Out<union_1> typename_3, hidp::In<int64_t> template_5, hidp::In<int64_t> auto_6, int64_t position_0) {
       int64_t register_4 = 0L;
       const int64_t value_7 = operator_0(worker.trap, hidp::load(template_5 + position_0), hidp::load(auto_6 + position_0));
       if (HIDP_UNLIKELY(worker.trap.raised)) return;
@@ -28,13 +28,13 @@ namespace entry_k_5words_namespace {
       hidp::store(HIDP_FIELD(typename_3 + position_0, .int_0.new_1), hidp::load(HIDP_FIELD(typename_3 + position_0, .int_0.new_1)) + 1);
       hidp::store(HIDP_FIELD(typename_3 + position_0, .m_sqrt1_1), 2.0 * hidp::load(HIDP_FIELD(typename_3 + position_0, .m_sqrt1_1)));
     }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<int64_t> virtual_1, [[maybe_unused]] int64_t linux_2, hidp::Out<union_1> typename_3, hidp::In<int64_t> template_5, hidp::In<int64_t> auto_6) {
-      hidp::Worker<256> worker(launch);
+    HIDP_GLOBAL(128) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<int64_t> virtual_1, [[maybe_unused]] int64_t linux_2, hidp::Out<union_1> typename_3, hidp::In<int64_t> template_5, hidp::In<int64_t> auto_6) {
+      hidp::Worker<128> worker(launch);
       hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, virtual_1, linux_2, typename_3, template_5, auto_6, x); });
     }
   }
 
-  // plan thread | nest | public grid.x | block(256)
+  // plan thread | nest | public grid.x | block(128)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5words_namespace_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int64_t> template_0 = host.param<const int64_t>(0);
@@ -42,7 +42,7 @@ namespace entry_k_5words_namespace {
     const hidp::Any<int64_t> virtual_2 = host.param<int64_t>(2);
     const hidp::Any<union_1> typename_3 = host.param<union_1>(3);
     const int64_t linux_4 = host.dim(0);
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(linux_4).can_fault(), virtual_2, linux_4, typename_3, template_0, auto_1)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 128>(hidp::here(host), hidp::over(linux_4).can_fault(), virtual_2, linux_4, typename_3, template_0, auto_1)) return host.finish();
     return host.finish();
   }
 }

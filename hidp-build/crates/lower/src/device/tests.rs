@@ -116,9 +116,9 @@ fn neighbouring_lanes_take_neighbouring_elements() {
             .remove(0);
         plan.to_string()
     };
-    let along_n = "plan thread\nnest\n  n unroll(4)\n  m grid.y\n  n grid.x\n  block(256)\n";
+    let along_n = "plan thread\nnest\n  n unroll(4)\n  m grid.y\n  n grid.x\n  block(128)\n";
     assert_eq!(order(text), along_n, "three loads along n against a store along m");
-    let along_m = "plan thread\nnest\n  m unroll(4)\n  n grid.y\n  m grid.x\n  block(256)\n";
+    let along_m = "plan thread\nnest\n  m unroll(4)\n  n grid.y\n  m grid.x\n  block(128)\n";
     assert_eq!(order(&text.replace("+ A[m][n] * A[m][n]", "+ B[n][m]").replace("output", "inout")), along_m);
 }
 

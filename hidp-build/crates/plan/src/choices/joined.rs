@@ -16,19 +16,23 @@ pub(super) fn suits(facts: &Facts<'_>) -> Result<(), Misfit> {
             "`joined` launches run a nest's iterations as they are, without copies of arrays".to_owned(),
         ));
     }
-    if !key(nest).is_some_and(|key| is_in_loop(&func.body, key, false)) {
+    if !key(nest).is_some_and(|key| is_in_loop(&func.body, key)) {
         return Err(Misfit("`joined` launches are those of a loop of the host".to_owned()));
     }
     Ok(())
 }
 
 /// Whether the nest with this iterator last is in a loop of the host.
-fn is_in_loop(block: &Block, last: VarId, within: bool) -> bool {
+pub(crate) fn is_in_loop(block: &Block, last: VarId) -> bool {
+    is_in(block, last, false)
+}
+
+fn is_in(block: &Block, last: VarId, within: bool) -> bool {
     block.stmts.iter().any(|stmt| {
         if let StmtKind::Map(map) = &stmt.kind {
             return within && key(map) == Some(last);
         }
         let within = within || matches!(stmt.kind, StmtKind::Loop(_));
-        child_blocks(stmt).into_iter().any(|child| is_in_loop(child, last, within))
+        child_blocks(stmt).into_iter().any(|child| is_in(child, last, within))
     })
 }

@@ -5,6 +5,8 @@ mod device;
 mod joined;
 mod threads;
 
+pub(crate) use joined::is_in_loop;
+
 use super::mapping::{Mapping, Misfit, key};
 use super::notation::{FoldOption, Property};
 use super::{copied_by_blocks, inner_maps, inside, short};

@@ -111,7 +111,7 @@ fn lines_that_nothing_carries_out_are_refused() {
             "block(256)\n  resident(512)",
             "registers are left where one launch does all of a map, and makes no prefixes",
         ),
-        ("thread", "block(256)", "block(256)\n  resident(512)\n  resident(1)", "`resident` lines are for 1 launches"),
+        ("thread", "block(128)", "block(128)\n  resident(512)\n  resident(1)", "`resident` lines are for 1 launches"),
         ("split", "many(512)", "sums(4)", "folds on graphics processors have no `sums`"),
         (
             "split",

@@ -44,6 +44,8 @@ pub struct DeviceModel {
     pub scratch: u32,
     /// Default number of threads per block.
     pub block: u32,
+    /// The same where threads of a block share nothing.
+    pub apart: u32,
     /// Iterations that a block folds before its result is written.
     pub run: u32,
     /// Results of blocks that one block folds at the end.
@@ -289,6 +291,7 @@ impl DeviceModel {
             small_array: int("memory", "small_array")?,
             scratch: int("memory", "scratch")?,
             block: int("work", "block")?,
+            apart: int("work", "apart")?,
             run: int("work", "run")?,
             most_runs: int("work", "most_runs")?,
             heavy_run: int("work", "heavy_run")?,

@@ -141,7 +141,7 @@ fn unfit_plans_say_where_with_and_without_cuda() {
     assert_eq!(changed("c thread.x(32)", "c thread.x(16)"), format!("6: {like_this} `c thread.x(32)`"));
     assert_eq!(
         changed("  block(512)\n", ""),
-        "9: a line for this nest of `rows` is missing | expected a line `block(256)`"
+        "9: a line for this nest of `rows` is missing | expected a line `block(128)`"
     );
     assert_eq!(
         errors("entry scale\nplan warp\nnest\n  i grid.x\n  inside i thread.x(32)\n  block(256)\n"),
@@ -274,7 +274,7 @@ fn what_no_directive_can_pin_no_file_can() {
     let refused = |found: Vec<String>, why: &str| {
         assert!(found.len() == 1 && found[0].starts_with("HD0920 ") && found[0].contains(why), "{found:?}");
     };
-    refused(lines(FLAT, "at_once(3), thread", "resident(768)", "resident(4096)"), "a number from 2 to 2048");
+    refused(lines(FLAT, "at_once(3), thread", "resident(384)", "resident(4096)"), "a number from 2 to 2048");
     refused(lines(GEMM, "shared(A pad(8))", "pad(8)", "pad(3)"), "a multiple of 4 elements");
     refused(lines(GEMM, "shared(A pad(8))", "pad(8)", "pad(4096)"), "it has 49152");
     refused(lines(GEMM, "shared(A wide(2))", "wide(2)", "wide(8)"), "16 bytes at most");

@@ -78,12 +78,12 @@ fn variants_have_blocks_of_other_sizes_and_rules_do_not_choose_them() {
     let text = "function f input float x[N]; output float y[N]; { y = 2 * x; }";
     let limits = Limits { variants: true, ..Limits::default() };
     let (plans, rules) = of_limits(text, limits);
-    assert_eq!(plans, ["thread", "thread_b64", "thread_b128", "thread_b512", "thread_b1024"]);
+    assert_eq!(plans, ["thread", "thread_b64", "thread_b256", "thread_b512", "thread_b1024"]);
     assert!(rules.iter().all(|rule| rule.ends_with(": thread")), "{rules:?}");
     let rows = "function f input float A[R][C]; output float y[R];
             { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
     let (plans, rules) = of_limits(rows, limits);
-    assert_eq!((plans.len(), rules.len()), (32, 5), "{plans:?} {rules:?}");
+    assert_eq!((plans.len(), rules.len()), (33, 5), "{plans:?} {rules:?}");
     assert_eq!(rules, of(rows).1);
     let (plans, _) = of_limits(&rows.replace("map {", "\n#pragma hidp block(64)\n map {"), limits);
     assert!(plans.iter().all(|plan| !plan.contains("_b")), "a directive says how large: {plans:?}");

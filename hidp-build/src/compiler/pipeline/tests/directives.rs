@@ -149,7 +149,7 @@ fn numbers_of_directives_are_in_the_code() {
         (GEMM, "threads(3)", false, ", 3>(host", "launch_static("),
         (FLAT, "chunk(77)", false, "launch_dynamic(host", "launch_static"),
         (FLAT, "threads(3) chunk(77)", false, "launch_dynamic<3>(host", "launch_static"),
-        (FLAT, "at_once(3)", true, "HIDP_GLOBAL_AT_ONCE(256, 3)", "HIDP_GLOBAL("),
+        (FLAT, "at_once(3)", true, "HIDP_GLOBAL_AT_ONCE(128, 3)", "HIDP_GLOBAL("),
         (ROWS, "registers(40) warp", true, "HIDP_GLOBAL_AT_ONCE(256, 7)", "HIDP_GLOBAL("),
         (FLAT, "thread(64) at_once(5)", true, "HIDP_GLOBAL_AT_ONCE(64, 5)", "HIDP_GLOBAL("),
         (GEMM, "shared(A) at_once(2)", true, "HIDP_GLOBAL_AT_ONCE(256, 2)", "HIDP_GLOBAL("),
