@@ -79,16 +79,21 @@ fn is_plain(block: &Block) -> bool {
 
 /// Compilers see what one iteration side by side shares with the next of another where a loop of at most so many iterations is unrolled.
 fn unroll(node: &mut Loop, most: u32) {
-    let range = make::as_int(&node.lo).zip(make::as_int(&node.hi)).zip(make::as_int(&node.step));
-    let count = range.map(|((lo, hi), step)| (hi - lo + step - 1) / step.max(1));
-    let few = count.and_then(|count| u32::try_from(count).ok()).filter(|count| (1..=most).contains(count));
+    let few = trips(node).filter(|count| (1..=most).contains(count));
     if let (LoopKind::Seq, Some(count)) = (&node.kind, few) {
         node.kind = LoopKind::Unroll(count);
     }
 }
 
+/// How often a loop runs, if that is a constant.
+pub(super) fn trips(node: &Loop) -> Option<u32> {
+    let range = make::as_int(&node.lo).zip(make::as_int(&node.hi)).zip(make::as_int(&node.step));
+    let count = range.map(|((lo, hi), step)| (hi - lo + step - 1) / step.max(1));
+    count.and_then(|count| u32::try_from(count).ok())
+}
+
 /// Variables that differ from iteration to iteration of a loop with this variable, in statements that all iterations run.
-fn varying(turn: VarId, run: &[&[Stmt]], vars: &Arena<VarId, Var>) -> OrdSet<VarId> {
+pub(super) fn varying(turn: VarId, run: &[&[Stmt]], vars: &Arena<VarId, Var>) -> OrdSet<VarId> {
     let mut varying: OrdSet<VarId> = [turn].into_iter().collect();
     loop {
         let before = varying.len();
@@ -111,7 +116,7 @@ fn differing(stmts: &[Stmt], apart: bool, vars: &Arena<VarId, Var>, varying: &mu
     }
 }
 
-fn reads_any(expr: &Expr, vars: &OrdSet<VarId>) -> bool {
+pub(super) fn reads_any(expr: &Expr, vars: &OrdSet<VarId>) -> bool {
     let mut found = false;
     each_subexpr(expr, &mut |sub| {
         found |= match &sub.kind {

@@ -18,6 +18,7 @@
 //! | `split` | folds of which groups of their own take parts, which another launch folds |
 //! | `prim` | calls of the run-time library |
 //! | `record`, `log` | segments that iterations write through primitives: one an iteration and call, or any number |
+//! | `written` | short loops that are written out |
 //! | `values` | reductions whose iterations leave their values first |
 //! | `tried` | folds with checks: done without branches first |
 //! | `tiled`, `tiled_parts` | nests whose results share operands: tiles of results, operands in shared memory |
@@ -52,6 +53,7 @@ mod tiled_parts;
 mod tiled_split;
 mod tried;
 mod values;
+mod written;
 
 use super::build::Role;
 use super::{DEVICE, Defect, Lowerer, UnitTarget, sound};
@@ -111,7 +113,11 @@ fn unit(
         ticket: None,
         exchanged: registers::Exchanged::default(),
     });
-    lowerer.unit(UnitTarget::Device)
+    let mut unit = lowerer.unit(UnitTarget::Device)?;
+    for (_, kernel) in unit.kernels.iter_mut() {
+        written::out(&mut kernel.function, device.written_out);
+    }
+    Ok(unit)
 }
 
 impl<'a> Lowerer<'a> {

@@ -432,3 +432,40 @@ fn arrays_with_an_element_per_lane_are_in_registers() {
     assert_eq!(shuffles(&program.replace("i >= s ? a[i]", "i >= s ? a[i] + b[31 - i]"), "warp"), (1, 1));
     assert_eq!(shuffles(&program.replace("int a[32], b[32]", "int a[33], b[32]"), "warp"), (1, 0));
 }
+
+#[test]
+fn short_loops_that_compute_the_same_again_are_written_out() {
+    let text = |body: &str, ranges: &str| {
+        format!(
+            "function f input float x[N][3], z[N][40]; output float y[N];
+            {{ map {{ n := [0:N); map {{ {ranges} _t = {body}; }} reduce(\"+\", y[n], _t, i := [*], j := [*], k := [*]); }} }}"
+        )
+    };
+    let unrolled = |text: &str| -> Vec<u32> {
+        let entry = lowered(text);
+        let mut found = Vec::new();
+        for (_, kernel) in unit(&entry, "thread").kernels.iter() {
+            each_stmt(&kernel.function.body, &mut |stmt| {
+                if let Stmt::Loop(imp::Loop { kind: LoopKind::Unroll(times), .. }) = stmt {
+                    found.push(*times);
+                }
+            });
+        }
+        found
+    };
+    let ranges = "i := [0:3); j := [0:3); k := [0:3);";
+    // What j and k share is computed again for each i, what k has for each i and j.
+    assert_eq!(unrolled(&text("x[n][i] * (x[n][j] / x[n][k])", ranges)), [3, 3]);
+    assert_eq!(unrolled(&text("x[n][i] * x[n][j] * sqrt(x[n][k])", ranges)), [3, 3]);
+    assert_eq!(
+        unrolled(&text("x[n][j] / x[n][i] + sqrt(x[n][k] + x[n][j] * x[n][i])", ranges)),
+        [0; 0],
+        "anew in each turn"
+    );
+    assert_eq!(unrolled(&text("x[n][i] * (x[n][j] + x[n][k])", ranges)), [0; 0], "sums take no time");
+    assert_eq!(unrolled(&text("x[n][i] * x[n][j] / x[n][k] * z[n][0]", ranges)), [0; 0], "products come first");
+    let longer = "i := [0:3); j := [0:3); k := [0:7);";
+    assert_eq!(unrolled(&text("z[n][i] * (z[n][j] / z[n][k])", longer)), [0; 0], "21 turns are too many");
+    let unknown = "i := [0:3); j := [0:3); k := [0:N);";
+    assert_eq!(unrolled(&text("x[n][i] * (x[n][j] / z[k][0])", unknown)), [0; 0], "nobody knows how many");
+}

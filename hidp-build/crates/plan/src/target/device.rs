@@ -100,6 +100,19 @@ pub struct DeviceModel {
     pub machine: DeviceMachine,
     /// Issue slots of iterations beside their arithmetic.
     pub slots: DeviceSlots,
+    /// Loops that are written out.
+    pub written_out: WrittenOut,
+}
+
+/// Which loops are written out, since they compute again what they did in the turn before of a loop around.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrittenOut {
+    /// Maximum constant trip count, of such loops inside each other together.
+    pub turns: u32,
+    /// Maximum number of values that are computed once instead, of all turns.
+    pub values: u32,
+    /// Maximum number of expressions, of all turns.
+    pub expressions: u32,
 }
 
 /// Issue slots of a warp.
@@ -363,6 +376,11 @@ impl DeviceModel {
                 turn: int("slots", "turn")?,
                 written_out: int("slots", "written_out")?,
                 meeting: int("slots", "meeting")?,
+            },
+            written_out: WrittenOut {
+                turns: int("slots", "written_out")?,
+                values: int("written_out", "values")?,
+                expressions: int("written_out", "expressions")?,
             },
         };
         reading.finish()?;
