@@ -84,6 +84,50 @@ HIDP_INLINE To part_cast(From from) {
 #endif
     return __builtin_convertvector(from, To);
 }
+// Whether instructions are named, as GCC needs it.
+#if !defined(__clang__) && defined(__SSE4_1__)
+constexpr bool kNamesInstructions = true;
+#else
+constexpr bool kNamesInstructions = false;
+#endif
+// Two vectors as one of elements half as wide. Of halves that are stored one by one a whole could not be loaded until both are in the cache.
+template <class To, class From>
+HIDP_INLINE To part_halved(From lower, From upper) {
+#if !defined(__clang__) && defined(__SSE4_1__)
+  using T = std::decay_t<decltype(To{}[0])>;
+  using F = std::decay_t<decltype(lower[0])>;
+  constexpr int lanes = sizeof(To) / sizeof(T);
+  if constexpr (std::is_integral_v<T> && std::is_integral_v<F>) {
+    typename LaneVector<LaneInt<int(sizeof(T)) * 8>, lanes>::type evens;
+    for (int lane = 0; lane < lanes; ++lane) evens[lane] = LaneInt<int(sizeof(T)) * 8>(2 * lane);
+    return __builtin_shuffle((To)lower, (To)upper, evens);
+  } else {
+    using Half = typename LaneVector<T, lanes / 2>::type;
+    const Half first = part_cast<Half>(lower), second = part_cast<Half>(upper);
+#if defined(__AVX512F__)
+    if constexpr (sizeof(To) == 64) {
+      typedef double Whole __attribute__((vector_size(64)));
+      typedef double Doubles __attribute__((vector_size(32)));
+      return (To)__builtin_ia32_insertf64x4_mask(__builtin_ia32_pd512_256pd((Doubles)first), (Doubles)second, 1, Whole{}, -1);
+    } else
+#endif
+#if defined(__AVX__)
+    if constexpr (sizeof(To) == 32) {
+      typedef double Doubles __attribute__((vector_size(16)));
+      return (To)__builtin_ia32_vinsertf128_pd256(__builtin_ia32_pd256_pd((Doubles)first), (Doubles)second, 1);
+    } else
+#endif
+    {
+      To both;
+      __builtin_memcpy(&both, &first, sizeof first);
+      __builtin_memcpy(reinterpret_cast<char *>(&both) + sizeof first, &second, sizeof second);
+      return both;
+    }
+  }
+#else
+  static_assert(sizeof(To) == 0);
+#endif
+}
 // Roots by the names of instructions: a loop over lanes in memory would store and load them.
 template <class Part>
 HIDP_INLINE Part part_sqrt(Part x) {

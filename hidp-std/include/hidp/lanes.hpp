@@ -68,6 +68,10 @@ HIDP_INLINE W wide_convert(const Wide<From, B, G> &a) {
   using F = Wide<From, B, G>;
   if constexpr (F::kPerPart == W::kPerPart && !F::kIsBits && !W::kIsBits) {
     return wide_parts<W>([&](int at) HIDP_INLINED { return part_cast<typename W::Part>(a.part[at]); });
+  } else if constexpr (kNamesInstructions && F::kPerPart < W::kPerPart && sizeof(typename F::Element) == 2 * sizeof(typename W::Element)) {
+    return wide_parts<W>([&](int at) HIDP_INLINED { return part_halved<typename W::Part>(a.part[2 * at], a.part[2 * at + 1]); });
+  } else if constexpr (kNamesInstructions && F::kPerPart < W::kPerPart && std::is_integral_v<From>) {
+    return wide_convert<W>(wide_convert<Wide<LaneInt<int(sizeof(typename F::Element)) * 4>, B, G>>(a));
   } else {
     constexpr int piece = F::kPerPart < W::kPerPart ? F::kPerPart : W::kPerPart;
     using Source = typename LaneVector<typename F::Element, piece>::type;
