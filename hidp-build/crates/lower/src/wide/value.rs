@@ -126,7 +126,8 @@ impl Lowerer<'_> {
         let (left, mut right) = (self.wide(left), self.wide(right));
         let integer = left.ty.is_integer();
         let (harmless, width) = match op {
-            BinOp::Div | BinOp::Rem if integer => (1, None),
+            // The largest: of a quotient by less the lanes that are elsewhere could be the greatest ones.
+            BinOp::Div | BinOp::Rem if integer => (left.ty.integer_range().map_or(1, |(_, most)| most), None),
             BinOp::Shl | BinOp::Shr => (0, Some(left.ty.size() as i64 * 8)),
             BinOp::Div
             | BinOp::Rem

@@ -45,9 +45,11 @@ pub(super) const ADDED: Cost = lane_by_lane(10.0, 40.0, "the outermost map folds
 pub(super) const UPDATE: Cost = lane_by_lane(10.0, 22.0, "a loop updates elements one lane after the other");
 /// By a constant: a product and shifts.
 pub(super) const QUOTIENT: Cost = vector(10.0, 4.0);
-/// Of up to 32 bits: a quotient of floats, and conversions. Wider ones go lane by lane.
-pub(super) const NARROW_DIVISION: Cost = vector(60.0, 20.0);
-pub(super) const DIVISION: Cost = lane_by_lane(60.0, 80.0, "a loop divides integers one lane after the other");
+/// The same of 64 bits: a product of floats and one of integers, conversions, and a correction.
+pub(super) const LONG_QUOTIENT: Cost = vector(10.0, 8.0);
+/// A quotient of floats, and conversions.
+pub(super) const DIVISION: Cost = vector(60.0, 20.0);
+pub(super) const LONG_DIVISION: Cost = vector(100.0, 20.0);
 pub(super) const CALL: Cost = lane_by_lane(100.0, 120.0, "a loop calls a function one lane after the other");
 pub(super) const PRIMITIVE: Cost = lane_by_lane(500.0, 530.0, "a loop calls a primitive one lane after the other");
 pub(super) const LIBRARY: Cost =
@@ -61,11 +63,15 @@ pub(super) fn of_operator(expr: &Expr) -> Option<Cost> {
     let integer = scalar.is_some_and(Scalar::is_integer);
     let narrow = scalar.is_some_and(|scalar| scalar.size() <= 4);
     match &expr.kind {
-        ExprKind::Binary { op: BinOp::Div | BinOp::Rem, right, .. } if integer => Some(match right.as_int() {
-            Some(by) if by > 0 => QUOTIENT,
-            Some(_) | None if narrow => NARROW_DIVISION,
-            Some(_) | None => DIVISION,
-        }),
+        ExprKind::Binary { op: BinOp::Div | BinOp::Rem, right, .. } if integer => {
+            let shifts = |by: i128| by & (by - 1) == 0;
+            Some(match right.as_int().filter(|by| *by > 0) {
+                Some(by) if narrow || shifts(by) => QUOTIENT,
+                Some(_) => LONG_QUOTIENT,
+                None if narrow => DIVISION,
+                None => LONG_DIVISION,
+            })
+        }
         ExprKind::Binary { op: BinOp::Div, .. } => Some(RATIO),
         ExprKind::Math(MathFn::Tgamma | MathFn::Lgamma | MathFn::Fmod, _) => Some(LIBRARY),
         ExprKind::Math(MathFn::Min | MathFn::Max | MathFn::Abs | MathFn::Fma, _) => Some(OPERATION),
