@@ -3,7 +3,9 @@
 use super::space::Range;
 use super::{Binding, Lowerer, make};
 use hidp_ir::imp::{Element, Expr, LoopKind, Prim, PrimArg, Stmt, VarId};
-use hidp_ir::par::{self, BinOp, Map, Place, StmtKind};
+use hidp_ir::par::{self, BinOp, Map, Place, StmtKind, visit};
+use hidp_plan::{self as plan, Stride};
+use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Ty;
 
 /// Stores to `array` go to element `lane` of `tile`.
@@ -33,8 +35,7 @@ impl Lowerer<'_> {
         let low = self.body.fix("low", low);
         let high = self.body.fix("high", high);
         let streamed = self.streamed.clone();
-        let smallest = streamed.iter().map(|var| self.size_of(self.func.vars[*var].ty)).min().unwrap_or(1);
-        let line = make::long(i64::from(self.model.line) / smallest as i64);
+        let line = make::long(i64::from(self.model.line) / self.narrowest(map, range, &streamed) as i64);
         let head = self.elements_to_line(map, range, &low);
         let start = self.body.fix("start", make::min(make::add(low.clone(), head), high.clone()));
         let lines = make::div(make::sub(high.clone(), start.clone()), line.clone());
@@ -50,6 +51,18 @@ impl Lowerer<'_> {
         self.line(map, range, &first, &line, &streamed);
         self.body.leave_loop_step(position, to, stop, line, LoopKind::Seq);
         self.body.leave_loop(end, make::long(0), make::long(2), LoopKind::Seq);
+    }
+
+    /// Bytes of the smallest element that lanes load or stream: a vector of those is computed at once, in several lines of others.
+    fn narrowest(&self, map: &Map, range: &Range, streamed: &[par::VarId]) -> usize {
+        let size = |var: par::VarId| self.size_of(self.func.vars[var].ty);
+        let mut least = streamed.iter().map(|var| size(*var)).min().unwrap_or(1);
+        visit::walk_places(&map.body, |place, _| {
+            if plan::stride_of(place, range.var, &OrdSet::new()) == Stride::Unit {
+                least = least.min(size(place.array));
+            }
+        });
+        least
     }
 
     /// Elements from a position to the next start of a cache line in the first streamed output.

@@ -243,6 +243,29 @@ fn large_outputs_that_are_only_written_are_streamed() {
     assert_eq!(in_kernels(unit(&update, "rows"), |stmt| matches!(stmt, Stmt::StreamOut { .. })), 0);
 }
 
+#[test]
+fn a_vector_of_the_narrowest_input_is_streamed_at_once() {
+    let elements = |input: &str| {
+        let entry = lowered(&format!(
+            "function f input {input} a[N], t[256]; output float g[N];
+            {{ map {{ i := [0:N); g[i] = (float)a[i] + (float)t[(int)(a[i] & 255)]; }} }}"
+        ));
+        let mut found = Vec::new();
+        for (_, kernel) in unit(&entry, "rows").kernels.iter() {
+            each_stmt(&kernel.function.body, &mut |stmt| {
+                if let Stmt::StreamOut { count, .. } = stmt {
+                    found.push(crate::make::as_int(count));
+                }
+            });
+        }
+        found
+    };
+    assert_eq!(elements("uint8"), [Some(64)]);
+    assert_eq!(elements("short"), [Some(32)]);
+    assert_eq!(elements("int"), [Some(16)]);
+    assert_eq!(elements("long"), [Some(16)]);
+}
+
 const SPMV: &str = "
 function spmv input int rowptr[R+1], col[Z]; input float val[Z], x[C]; output float y[R];
 { map { r := [0:R);
