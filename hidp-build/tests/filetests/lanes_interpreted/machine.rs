@@ -399,7 +399,20 @@ impl<'u> Machine<'u> {
                 let values = self.wide(value)?;
                 self.store_lanes(target, values, Some(*op))?;
             }
+            WideStmt::AddUp { sum, mask, value } => self.add_up(*sum, *mask, *value)?,
         }
+        Ok(())
+    }
+
+    fn add_up(&mut self, sum: VarId, mask: VarId, value: VarId) -> Run<()> {
+        let Slot::Value(mut total) = self.slot(sum)?.clone() else {
+            return Err(Stop::Wrong(format!("{sum:?} is no value")));
+        };
+        let lanes = self.mask(Some(mask))?.into_iter().zip(self.lanes_of(value)?);
+        for (_, value) in lanes.filter(|(takes, _)| *takes) {
+            total = fold_step(FoldFn::Add, &total, &value);
+        }
+        self.slots.insert(sum, Slot::Value(total));
         Ok(())
     }
 

@@ -11,7 +11,6 @@ pub mod prim;
 pub mod scalar_fn;
 pub mod stmt;
 pub mod structs;
-mod sums;
 pub mod text;
 pub mod uses;
 pub mod value;

@@ -1,6 +1,5 @@
 //! Uses of a function or an entry: which names must be declared, and how.
 
-use super::sums;
 use hidp_ir::imp::visit::{accessed, each_expr, each_stmt, overwritten};
 use hidp_ir::imp::{
     Entry, Expr, ExprKind, Function, LoopKind, Prim, Stmt, TemplateArg, Unit, UnitTarget, VarId, VarKind, WideKind,
@@ -130,9 +129,6 @@ impl Collector<'_> {
             Stmt::Group(_) => {
                 self.needs.headers.insert("lanes.hpp".to_owned());
             }
-            Stmt::InTurn(turn) if sums::of_integers(turn).is_some() => {
-                self.needs.headers.insert("lane_sums.hpp".to_owned());
-            }
             Stmt::Wide(stmt) => self.wide(stmt),
             Stmt::Loop(node) => self.loop_of(&node.kind),
             _ => {}
@@ -159,6 +155,10 @@ impl Collector<'_> {
         let mut own_way = match stmt {
             WideStmt::Store { target, .. } => target.has_own_way(),
             WideStmt::Update { .. } => true,
+            WideStmt::AddUp { .. } => {
+                self.needs.headers.insert("lane_sums.hpp".to_owned());
+                false
+            }
             WideStmt::Let { .. } | WideStmt::Here(_) | WideStmt::Anew(_) | WideStmt::Set { .. } => false,
         };
         let mut quotients = false;

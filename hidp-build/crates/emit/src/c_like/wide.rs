@@ -3,7 +3,7 @@
 use super::stmt::Printer;
 use super::text::Text;
 use super::value::Piece;
-use super::{Dialect, Scope, expr, memory, name, sums};
+use super::{Dialect, Scope, expr, memory, name};
 use hidp_ir::imp::{
     Again, Expr, ExprKind, Group, InTurn, Lanes, SetLanes, Taken, VarId, VarKind, Wide, WideCall, WideElement,
     WideIndex, WideKind, WideStmt,
@@ -52,10 +52,6 @@ impl Printer<'_> {
     pub(super) fn in_turn(&mut self, turn: &InTurn, out: &mut Text) {
         let VarKind::Wide { lanes, .. } = self.scope.var(turn.mask).kind else { return };
         let (lane, mask) = (self.scope.name(turn.lane), self.scope.name(turn.mask));
-        if let Some((sum, wide)) = sums::of_integers(turn) {
-            let (sum, wide) = (self.scope.name(sum), self.scope.name(wide));
-            return out.line(format!("{sum} = {sum} + hidp::wide_sum({mask}, {wide});"));
-        }
         let Lanes { bits, groups } = lanes;
         out.open("{");
         out.line(format!("const hidp::Spilled<bool, {bits}, {groups}> {lane}_here({mask});"));
@@ -127,6 +123,10 @@ impl Printer<'_> {
             }
             WideStmt::Update { target, op, value: operand } => {
                 out.line(update(scope, self.dialect, target, *op, operand.ty, &value(operand)));
+            }
+            WideStmt::AddUp { sum, mask, value } => {
+                let [sum, mask, value] = [*sum, *mask, *value].map(|var| scope.name(var));
+                out.line(format!("{sum} = {sum} + hidp::wide_sum({mask}, {value});"));
             }
         }
     }

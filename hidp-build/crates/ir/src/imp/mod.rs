@@ -50,7 +50,7 @@
 //! 15. `Group`s are in kernels of CPU units only, in no simd loop and no other group. Wide values, masks and wide tiles are introduced inside
 //!     of one, with its number of lanes. In it stand values, branches, loops, and statements about wide values; nothing that faults, is
 //!     called from the run-time library, or stores to memory otherwise. What is done again instead stands outside of the lanes, and so
-//!     does what lanes do one after the other (`InTurn`), each with its own values.
+//!     does what lanes do one after the other (`InTurn`), each with its own values. Integers may be added up at once (`AddUp`).
 //! 16. `Here` says which lanes execute what follows. A `Store`, and each access to a buffer, names the lanes that make it; those that store
 //!     are those that are here. Whoever is named has an iteration, and all lanes know who it is: a mask is made of the group's by what
 //!     can only take lanes out.

@@ -208,7 +208,8 @@ pub fn introduced(stmt: &Stmt) -> Option<VarId> {
             | WideStmt::Anew(_)
             | WideStmt::Set { .. }
             | WideStmt::Store { .. }
-            | WideStmt::Update { .. },
+            | WideStmt::Update { .. }
+            | WideStmt::AddUp { .. },
         )
         | Stmt::Set { .. }
         | Stmt::Store { .. }
@@ -239,7 +240,7 @@ pub fn introduced(stmt: &Stmt) -> Option<VarId> {
 /// The variables that a statement itself overwrites after they were introduced: values it sets, buffers it exchanges.
 pub fn overwritten(stmt: &Stmt) -> Vec<VarId> {
     match stmt {
-        Stmt::Set { var, .. } | Stmt::Wide(WideStmt::Set { var, .. }) => vec![*var],
+        Stmt::Set { var, .. } | Stmt::Wide(WideStmt::Set { var, .. } | WideStmt::AddUp { sum: var, .. }) => vec![*var],
         Stmt::Swap(a, b) => vec![*a, *b],
         Stmt::Prim(prim) => {
             let out = |arg: &PrimArg| if let PrimArg::Out(var) = arg { Some(*var) } else { None };

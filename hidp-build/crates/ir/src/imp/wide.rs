@@ -119,6 +119,15 @@ pub enum WideStmt {
         /// The other operand.
         value: Wide,
     },
+    /// `sum = sum + value`, of each lane: integers, the order of which does not matter.
+    AddUp {
+        /// A value of no lane.
+        sum: VarId,
+        /// The lanes.
+        mask: VarId,
+        /// What they add: a wide value.
+        value: VarId,
+    },
 }
 
 /// What an assignment does to lanes that are not here.
@@ -264,7 +273,7 @@ pub fn each_wide<'a>(wide: &'a Wide, visit: &mut dyn FnMut(&'a Wide)) {
 pub fn wides_of(stmt: &WideStmt) -> Vec<&Wide> {
     match stmt {
         WideStmt::Let { init, .. } => init.iter().collect(),
-        WideStmt::Here(_) | WideStmt::Anew(_) => Vec::new(),
+        WideStmt::Here(_) | WideStmt::Anew(_) | WideStmt::AddUp { .. } => Vec::new(),
         WideStmt::Set { value, .. } => vec![value],
         WideStmt::Store { target, value } | WideStmt::Update { target, value, .. } => match &target.index {
             WideIndex::Each(index) => vec![&**index, value],
@@ -277,7 +286,11 @@ pub fn wides_of(stmt: &WideStmt) -> Vec<&Wide> {
 fn target(stmt: &WideStmt) -> Option<&WideElement> {
     match stmt {
         WideStmt::Store { target, .. } | WideStmt::Update { target, .. } => Some(target),
-        WideStmt::Let { .. } | WideStmt::Here(_) | WideStmt::Anew(_) | WideStmt::Set { .. } => None,
+        WideStmt::Let { .. }
+        | WideStmt::Here(_)
+        | WideStmt::Anew(_)
+        | WideStmt::Set { .. }
+        | WideStmt::AddUp { .. } => None,
     }
 }
 
@@ -309,7 +322,7 @@ pub(super) fn scalars_mut(stmt: &mut WideStmt) -> Vec<&mut Expr> {
     let mut found = Vec::new();
     match stmt {
         WideStmt::Let { init, .. } => init.iter_mut().for_each(|init| in_wide_mut(init, &mut found)),
-        WideStmt::Here(_) | WideStmt::Anew(_) => {}
+        WideStmt::Here(_) | WideStmt::Anew(_) | WideStmt::AddUp { .. } => {}
         WideStmt::Set { value, .. } => in_wide_mut(value, &mut found),
         WideStmt::Store { target, value } | WideStmt::Update { target, value, .. } => {
             in_index_mut(&mut target.index, &mut found);
@@ -367,6 +380,7 @@ pub(super) fn used(stmt: &WideStmt) -> Vec<VarId> {
         WideStmt::Store { target, .. } | WideStmt::Update { target, .. } => {
             found.extend([target.base].into_iter().chain(target.mask));
         }
+        WideStmt::AddUp { sum, mask, value } => found.extend([*sum, *mask, *value]),
     }
     found
 }

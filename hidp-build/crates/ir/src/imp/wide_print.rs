@@ -41,6 +41,9 @@ impl Printer<'_> {
             WideStmt::Update { target, op, value } => {
                 format!("update {} by {} {}", self.wide_element(target), self.fold(*op), self.wide(value))
             }
+            WideStmt::AddUp { sum, mask, value } => {
+                format!("add up {}: {} + {}", self.name(*mask), self.name(*sum), self.name(*value))
+            }
         }
     }
 

@@ -175,6 +175,17 @@ impl Checker<'_> {
                     "updates of lanes are built-in ones of 32- and 64-bit elements of buffers",
                 );
             }
+            WideStmt::AddUp { sum, mask, value } => {
+                [*sum, *value].into_iter().for_each(|var| self.use_var(var));
+                self.mask(*mask, Some(lanes));
+                let fits = match (self.kind(*sum), self.kind(*value)) {
+                    (VarKind::Value(ty), VarKind::Wide { elem, lanes: own }) => {
+                        elem.is_integer() && ty == elem.into() && own == lanes
+                    }
+                    _ => false,
+                };
+                self.require(fits && !self.read_only.contains(sum), "lanes add up integers to a value of their type");
+            }
         }
     }
 

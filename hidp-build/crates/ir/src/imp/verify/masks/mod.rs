@@ -182,6 +182,13 @@ impl Walk<'_, '_> {
                 self.element(target, state);
                 self.stores(target, state);
             }
+            WideStmt::AddUp { sum, mask, value } => {
+                let lanes = self.named(*mask, state);
+                self.are_here(*mask, state);
+                self.read_by(lanes, &state.right_of(*value));
+                self.read_by(lanes, &state.right_of(*sum));
+                state.give(*sum, Union::from([lanes]));
+            }
         }
     }
 

@@ -84,6 +84,8 @@ fn who_stores_is_who_is_here() {
     };
     assert_eq!(inside(side(update(MASK), vec![])), [""; 0]);
     fails(inside(side(update(HERE), vec![])), NOT_HERE);
+    assert_eq!(inside(side(add_up(MASK, NUMBERS), vec![])), [""; 0]);
+    fails(inside(side(add_up(HERE, NUMBERS), vec![])), NOT_HERE);
 }
 
 #[test]

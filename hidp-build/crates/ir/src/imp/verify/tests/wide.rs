@@ -6,7 +6,7 @@ use crate::par;
 
 pub(super) const LANES: Lanes = Lanes { bits: 32, groups: 2 };
 /// Variables beyond those of `kernel`: the first position, its mask, a wide float, a mask, a wide tile, a wide int of other lanes, a
-/// wide tile that is allocated, the number of a lane, a lane's float, another wide float.
+/// wide tile that is allocated, the number of a lane, a lane's float, another wide float, a wide `long`.
 pub(super) const FIRST: usize = 8;
 pub(super) const HERE: usize = 9;
 pub(super) const VALUE: usize = 10;
@@ -17,6 +17,9 @@ pub(super) const ALLOCATED: usize = 14;
 pub(super) const LANE: usize = 15;
 pub(super) const OF_LANE: usize = 16;
 pub(super) const OTHER_VALUE: usize = 17;
+pub(super) const NUMBERS: usize = 18;
+/// A `long` value outside of the lanes.
+const SUM: usize = 4;
 
 pub(super) fn wide(kind: WideKind, ty: Scalar) -> Wide {
     Wide { kind, ty, lanes: LANES }
@@ -68,6 +71,7 @@ pub(super) fn with(stmts: Vec<Stmt>) -> Kernel {
         VarKind::Value(Ty::LONG),
         VarKind::Value(float.into()),
         VarKind::Wide { elem: float, lanes: LANES },
+        VarKind::Wide { elem: Scalar::I64, lanes: LANES },
     ];
     for kind in kinds {
         kernel.function.vars.push(Var { name: "w".to_owned(), kind });
@@ -255,6 +259,26 @@ fn lanes_update_numbers_of_buffers() {
     fails(inside(update(every(0, Some(HERE)), FoldFn::Max)), "a read-only buffer is not written");
     let wrong = Stmt::Wide(WideStmt::Update { target: every(1, Some(HERE)), op: FoldFn::Add, value: splat(int(1)) });
     fails(inside(vec![wrong]), "stands where one of type");
+}
+
+/// Defines what lanes add up, and adds it up.
+pub(super) fn add_up(mask: usize, value: usize) -> Vec<Stmt> {
+    let init = if value == NUMBERS { splat(int(1)) } else { splat(float()) };
+    let [sum, mask, of] = [SUM, mask, value].map(VarId::new);
+    let zero = Stmt::Let { var: sum, init: Some(int(0)) };
+    vec![zero, define(value, Some(init)), Stmt::Wide(WideStmt::AddUp { sum, mask, value: of })]
+}
+
+#[test]
+fn lanes_add_up_integers() {
+    assert_eq!(inside(add_up(HERE, NUMBERS)), [""; 0]);
+    let integers = "lanes add up integers to a value of their type";
+    fails(inside(add_up(HERE, VALUE)), integers);
+    fails(inside(add_up(NUMBERS, NUMBERS)), "a mask is of type `bool`");
+    fails(outside(add_up(HERE, NUMBERS)), "stand in a group of lanes");
+    let [sum, mask, value] = [FIRST, HERE, NUMBERS].map(VarId::new);
+    let first = Stmt::Wide(WideStmt::AddUp { sum, mask, value });
+    fails(inside(vec![define(NUMBERS, Some(splat(int(1)))), first]), integers);
 }
 
 #[test]
