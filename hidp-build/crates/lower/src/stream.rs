@@ -53,16 +53,17 @@ impl Lowerer<'_> {
         self.body.leave_loop(end, make::long(0), make::long(2), LoopKind::Seq);
     }
 
-    /// Bytes of the smallest element that lanes load or stream: a vector of those is computed at once, in several lines of others.
+    /// Bytes of the smallest element that lanes load or stream: a vector of those is computed at once, in several lines of others. Elements
+    /// that lines do not hold a whole number of count for nothing.
     fn narrowest(&self, map: &Map, range: &Range, streamed: &[par::VarId]) -> usize {
-        let size = |var: par::VarId| self.size_of(self.func.vars[var].ty);
-        let mut least = streamed.iter().map(|var| size(*var)).min().unwrap_or(1);
+        let mut arrays = streamed.to_vec();
         visit::walk_places(&map.body, |place, _| {
             if plan::stride_of(place, range.var, &OrdSet::new()) == Stride::Unit {
-                least = least.min(size(place.array));
+                arrays.push(place.array);
             }
         });
-        least
+        let sizes = arrays.into_iter().map(|var| self.size_of(self.func.vars[var].ty));
+        sizes.filter(|size| size.is_power_of_two()).min().unwrap_or(1)
     }
 
     /// Elements from a position to the next start of a cache line in the first streamed output.

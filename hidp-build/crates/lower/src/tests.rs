@@ -245,11 +245,8 @@ fn large_outputs_that_are_only_written_are_streamed() {
 
 #[test]
 fn a_vector_of_the_narrowest_input_is_streamed_at_once() {
-    let elements = |input: &str| {
-        let entry = lowered(&format!(
-            "function f input {input} a[N], t[256]; output float g[N];
-            {{ map {{ i := [0:N); g[i] = (float)a[i] + (float)t[(int)(a[i] & 255)]; }} }}"
-        ));
+    let streamed = |text: &str| {
+        let entry = lowered(text);
         let mut found = Vec::new();
         for (_, kernel) in unit(&entry, "rows").kernels.iter() {
             each_stmt(&kernel.function.body, &mut |stmt| {
@@ -260,10 +257,20 @@ fn a_vector_of_the_narrowest_input_is_streamed_at_once() {
         }
         found
     };
+    let elements = |input: &str| {
+        streamed(&format!(
+            "function f input {input} a[N], t[256]; output float g[N];
+            {{ map {{ i := [0:N); g[i] = (float)a[i] + (float)t[(int)(a[i] & 255)]; }} }}"
+        ))
+    };
     assert_eq!(elements("uint8"), [Some(64)]);
     assert_eq!(elements("short"), [Some(32)]);
     assert_eq!(elements("int"), [Some(16)]);
     assert_eq!(elements("long"), [Some(16)]);
+    // Lines are whole ones whatever the size of structs.
+    let colours = "struct Colour { uint8 r, g, b; }
+        function f input Colour a[N]; output float g[N]; { map { i := [0:N); g[i] = (float)a[i].r + (float)a[i].b; } }";
+    assert_eq!(streamed(colours), [Some(16)]);
 }
 
 const SPMV: &str = "
