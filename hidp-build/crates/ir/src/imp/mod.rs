@@ -54,8 +54,8 @@
 //! 16. `Here` says which lanes execute what follows. A `Store`, and each access to a buffer, names the lanes that make it; those that store
 //!     are those that are here. Whoever is named has an iteration, and all lanes know who it is: a mask is made of the group's by what
 //!     can only take lanes out.
-//! 17. The right operand of an integer division is a choice between what the program divides by, in the lanes of a mask, and 1, or a
-//!     constant; that of a shift likewise with 0: lanes that are elsewhere hold anything.
+//! 17. The right operand of an integer division is a choice between what the program divides by, in the lanes of a mask, and a constant
+//!     other than 0, or a constant; that of a shift likewise with 0: lanes that are elsewhere hold anything.
 //! 18. A lane reads only what it was given: a value that was assigned while it was here, or that it kept. `Set` leaves anything in lanes
 //!     that are elsewhere unless it says that they keep theirs (`Only`), or that the value is that of all (`All`). The same holds for
 //!     scalars and arrays, which all lanes have in common, and along all ways through branches and loops.
