@@ -116,10 +116,14 @@ impl Lowerer<'_> {
         };
         let (low2, high2) = (low.clone(), high.clone());
         let inner = last_inside(map);
+        let leaves = !std::ptr::eq(map, in_lanes);
         self.branch(
             fit,
             |this| this.flights(&iterations, low, high),
             |this| {
+                if leaves && this.run_apart(map, range, [low2.clone(), high2.clone()]) {
+                    return;
+                }
                 this.with_lanes(&inner, |this| {
                     this.range_loop(range, low2, high2, turns(map), &mut |this| this.iteration(map, accs));
                 });
