@@ -9,7 +9,7 @@ use anyhow::Result;
 use super::{Finding, layers, rust};
 
 /// The size of `hidp-build` and the crates below it when their build time was last reviewed.
-const KNOWN: usize = 937_000;
+const KNOWN: usize = 1_085_000;
 
 /// By how many hundredths the size may differ from that.
 const SLACK: usize = 15;

@@ -104,6 +104,9 @@ pub struct Program {
     pub conditions: Vec<Span>,
     /// Courses that are pinned, for pass `recurrences`.
     pub courses: Vec<PinnedCourse>,
+    /// A function without parameters that gives `false`. Where whole iterations run in lanes, its value is `true`: that pass asks for
+    /// it where lanes do better by other statements, of the same results.
+    pub lanes: Option<ScalarFnId>,
 }
 
 /// A struct type.

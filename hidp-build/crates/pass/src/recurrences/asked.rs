@@ -2,8 +2,8 @@
 
 use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
 use hidp_ir::par::{
-    BinOp, CallArg, ConvertMode, Expr, ExprKind, Func, FuncId, MathFn, Place, Program, SectionDim, Stmt, StmtKind,
-    UnOp, Var, VarId, VarKind, same,
+    BinOp, CallArg, ConvertMode, Expr, ExprKind, Func, FuncId, MathFn, Place, Program, ScalarFnId, SectionDim, Stmt,
+    StmtKind, UnOp, Var, VarId, VarKind, same,
 };
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Arena;
@@ -52,6 +52,48 @@ pub(super) struct Asks {
     pub(super) kept: Vec<KeptField>,
     /// Whether data or iterations say how long sequences are, so that tables of neighbouring iterations may have other sizes.
     pub(super) ragged: bool,
+    /// What is known of the iterations of the map around.
+    pub(super) around: Option<Iterations>,
+}
+
+/// The iterations of the outermost map, in which a call stands.
+#[derive(Clone, Debug)]
+pub(super) struct Iterations {
+    /// Whether they are in lanes.
+    pub(super) lanes: ScalarFnId,
+    /// Parameters and dimensions that are the same in all of them.
+    pub(super) even: OrdSet<VarId>,
+}
+
+/// What the iterations around a call of a function that gives cells have in common.
+pub(super) fn iterations(func: &Func, args: &[CallArg], vars: &Arena<VarId, Var>, lanes: ScalarFnId) -> Iterations {
+    let (mut even, mut others) = (OrdSet::new(), OrdSet::new());
+    for (param, arg) in func.params.iter().zip(args) {
+        let is_even = match arg {
+            CallArg::Value(value) => is_even(vars, value),
+            CallArg::Array(_) | CallArg::Section(_) => has_even_sizes(arg, &|expr| is_even(vars, expr)),
+            CallArg::Scalar(_) | CallArg::Element(_) => false,
+        };
+        let own = if is_even { &mut even } else { &mut others };
+        own.insert(*param);
+        own.extend(func.vars[*param].shape.iter().flat_map(read));
+    }
+    let even = even.into_iter().filter(|var| !others.contains(var)).collect();
+    Iterations { lanes, even }
+}
+
+/// The variables of an expression.
+fn read(expr: &Expr) -> Vec<VarId> {
+    let mut found = Vec::new();
+    visit::walk_expr_vars(expr, |var, _| found.push(var));
+    found
+}
+
+impl Iterations {
+    /// Whether a value is the same in all of them.
+    pub(super) fn share(&self, expr: &Expr) -> bool {
+        read(expr).iter().all(|var| self.even.contains(var))
+    }
 }
 
 impl Asks {
@@ -67,7 +109,13 @@ impl Asks {
         let cells = self.cells.iter().filter(|ask| tables.contains(&ask.table)).cloned();
         let folds = self.folds.iter().filter(|fold| tables.contains(&fold.table)).cloned();
         let kept = self.kept.iter().filter(|kept| tables.contains(&kept.table)).cloned();
-        Asks { cells: cells.collect(), folds: folds.collect(), kept: kept.collect(), ragged: self.ragged }
+        Asks {
+            cells: cells.collect(),
+            folds: folds.collect(),
+            kept: kept.collect(),
+            ragged: self.ragged,
+            around: self.around.clone(),
+        }
     }
 }
 

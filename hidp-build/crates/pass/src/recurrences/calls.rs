@@ -1,13 +1,15 @@
 //! Calls of functions of tables: each gets a function of its own, for what it is called from and what it needs.
 
 use hidp_ir::par::visit;
-use hidp_ir::par::{Block, FuncId, Program, Stmt, StmtKind, Var, VarId};
+use hidp_ir::par::{Block, FuncId, Program, ScalarFn, ScalarFnId, Stmt, StmtKind, Var, VarId};
 use hidp_syntax::index::Arena;
 use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::source::Span;
+use hidp_syntax::ty::Ty;
 
 use super::Around;
 use super::asked::{self, Asks};
+use super::build;
 use super::direct;
 use super::kept;
 
@@ -67,6 +69,8 @@ pub(super) struct Calls<'a> {
     /// The function, if it has courses of its own.
     pub(super) alone: Option<FuncId>,
     pub(super) uses: &'a mut Vec<Use>,
+    /// Whether one map is around.
+    pub(super) in_one: bool,
 }
 
 impl Calls<'_> {
@@ -88,13 +92,21 @@ impl Calls<'_> {
                     if instead.is_none() {
                         at = direct::computed(program, vars, stmts, at);
                     }
+                    let mut instead = instead;
+                    if let Some(instead) = instead.as_mut().filter(|instead| self.in_one && instead.asks.ragged) {
+                        in_iterations(program, vars, instead);
+                    }
                     at = self.call(program, stmts, at, around, callee, instead);
                 }
                 kind => {
-                    let inside = if matches!(kind, StmtKind::Map(_)) { Around::Map } else { around };
+                    let is_map = matches!(kind, StmtKind::Map(_));
+                    let inside = if is_map { Around::Map } else { around };
+                    let in_one = if is_map { around == Around::Host } else { self.in_one };
+                    let known = std::mem::replace(&mut self.in_one, in_one);
                     for block in visit::child_blocks_mut(&mut stmts[at]) {
                         self.block(program, vars, &mut block.stmts, inside);
                     }
+                    self.in_one = known;
                 }
             }
             at += 1;
@@ -130,4 +142,30 @@ impl Calls<'_> {
         stmts.extend(call);
         at
     }
+}
+
+/// Adds what is known of the iterations around a call to what it gives.
+fn in_iterations(program: &mut Program, vars: &Arena<VarId, Var>, instead: &mut asked::Instead) {
+    let Some(StmtKind::Call { callee, args }) = instead.call.first().map(|stmt| &stmt.kind) else { return };
+    let lanes = lanes(program, instead.call[0].span);
+    instead.asks.around = Some(asked::iterations(&program.funcs[*callee], args, vars, lanes));
+}
+
+/// The function that says whether iterations are in lanes.
+fn lanes(program: &mut Program, span: Span) -> ScalarFnId {
+    if let Some(known) = program.lanes {
+        return known;
+    }
+    let no = Stmt { kind: StmtKind::Return(build::constant(false, span)), span };
+    let known = program.scalar_fns.push(ScalarFn {
+        name: "in_lanes".into(),
+        params: Vec::new(),
+        result: Ty::BOOL,
+        vars: Arena::new(),
+        body: Some(Block { stmts: vec![no] }),
+        contract: false,
+        span,
+    });
+    program.lanes = Some(known);
+    known
 }

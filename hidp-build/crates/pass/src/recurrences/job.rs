@@ -9,6 +9,7 @@ use hidp_syntax::ty::Ty;
 
 use super::asked::Asks;
 use super::build::{self, Builder};
+use super::columns;
 use super::contents::Contents;
 use super::difference::{self, Differences};
 use super::made::{Kept, Tests, Unmet, Way, Why};
@@ -251,6 +252,17 @@ impl Job {
             let mut out = short.before;
             out.push(build::either(short.fits, short.then, long));
             return (out, Way::Short { otherwise: Box::new(way) });
+        }
+        if skewed
+            && !alike
+            && system.order.pinned.is_none()
+            && !self.whole(system)
+            && let Some(columns) = columns::of(builder, system, &bodies, contents, &self.asks)
+        {
+            let (alone, way) = self.across(builder, system, bodies, contents);
+            let mut out = columns.before;
+            out.push(build::either(columns.fits, columns.then, alone));
+            return (out, Way::Columns { otherwise: Box::new(way) });
         }
         self.across(builder, system, bodies, contents)
     }

@@ -185,6 +185,11 @@ pub enum Way {
         /// The others.
         otherwise: Box<Way>,
     },
+    /// Where iterations are in lanes and tables have a side in common, line after line along it, with 16 bits for each cell, where that is enough.
+    Columns {
+        /// Elsewhere.
+        otherwise: Box<Way>,
+    },
     /// Tiles of the table that threads share, in each one cell after the other.
     Blocks {
         /// Cells of a tile along each index.
@@ -384,6 +389,11 @@ impl fmt::Display for Described<'_> {
                 "short ones row by row, from differences of neighbours in 8 bits, where the first row and the first column show that they fit\notherwise: {}",
                 inner(otherwise)
             ),
+            Way::Columns { otherwise } => write!(
+                f,
+                "where iterations are in lanes: line after line along the side that tables have in common, in 16 bits, where sizes, scalars and the elements of input arrays show that they fit\notherwise: {}",
+                inner(otherwise)
+            ),
             Way::Blocks { sides: [rows, columns] } => write!(
                 f,
                 "tiles of {rows} x {columns} cells, those of a diagonal at once, in each one cell after the other; the table is kept ({table} bytes)"
@@ -445,7 +455,7 @@ impl Way {
             Way::Sweep(_) => Some(Course::Loops),
             Way::Demand => None,
             Way::Tested { passed, .. } => passed.course(),
-            Way::Short { otherwise } => otherwise.course(),
+            Way::Short { otherwise } | Way::Columns { otherwise } => otherwise.course(),
             Way::Narrow(way) => match way.course()? {
                 Course::Window { profile, .. } => Some(Course::Window { narrow: true, profile }),
                 other @ (Course::Table
@@ -479,6 +489,7 @@ impl Way {
             | Way::Narrow(_)
             | Way::Difference { .. }
             | Way::Short { .. }
+            | Way::Columns { .. }
             | Way::Blocks { .. }
             | Way::Intervals { .. }
             | Way::Prefix { .. }

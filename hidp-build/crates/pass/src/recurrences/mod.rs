@@ -16,6 +16,7 @@ mod asked;
 mod build;
 mod calls;
 mod cell;
+mod columns;
 mod contents;
 mod courses;
 mod demand;
@@ -29,6 +30,7 @@ mod made;
 mod narrow;
 mod prefix;
 mod profile;
+mod regions;
 mod separate;
 mod sweep;
 mod tables;
@@ -92,7 +94,8 @@ fn transformed(program: &mut Program, fates: bool) -> Vec<Made> {
             prove::bounds(program, user);
             let mut vars = std::mem::take(&mut program.funcs[user].vars);
             let mut body = std::mem::take(&mut program.funcs[user].body);
-            let mut calls = Calls { of_tables: &of_tables, user, known: &mut known, uses: &mut uses, alone: None };
+            let mut calls =
+                Calls { of_tables: &of_tables, user, known: &mut known, uses: &mut uses, alone: None, in_one: false };
             let around = if in_maps.contains(&user) { Around::Map } else { Around::Host };
             let has_pins = program.courses.iter().any(|pinned| pinned.user == program.funcs[user].span);
             calls.alone = has_pins.then_some(user);

@@ -35,28 +35,28 @@ const MOST_LETTERS: i64 = 256;
 const LEAST_USES: i64 = 2;
 
 /// Where there are more loads, none is laid out.
-const MOST: usize = 4;
+pub(super) const MOST: usize = 4;
 
 /// Letters are not further than this from the cell.
 const FARTHEST: i64 = 1 << 16;
 
 /// Data that choose a row or a column: an element of an array, which one index of the cell says.
 #[derive(Clone)]
-struct Letters {
-    array: VarId,
+pub(super) struct Letters {
+    pub(super) array: VarId,
     /// What is added to the index.
-    more: i64,
+    pub(super) more: i64,
 }
 
 /// A load that two data choose: those of the index that follows from the step, and those of the other one.
 #[derive(Clone)]
-struct Lookup {
+pub(super) struct Lookup {
     /// The table.
-    from: Place,
-    following: Letters,
-    other: Letters,
+    pub(super) from: Place,
+    pub(super) following: Letters,
+    pub(super) other: Letters,
     /// Which index of the load the other one says.
-    row: usize,
+    pub(super) row: usize,
 }
 
 /// The profile of a load.
@@ -224,7 +224,7 @@ impl Profile {
 }
 
 impl Lookup {
-    fn is_same(&self, other: &Lookup) -> bool {
+    pub(super) fn is_same(&self, other: &Lookup) -> bool {
         let letters = |lookup: &Lookup| [&lookup.following, &lookup.other].map(|letters| (letters.array, letters.more));
         (self.from.array, self.row, letters(self)) == (other.from.array, other.row, letters(other))
     }
@@ -244,16 +244,28 @@ impl Lookup {
 
     /// All data are letters, values fit, and it pays.
     fn conditions(&self, builder: &mut Builder<'_>, contents: &mut Contents) -> Option<()> {
+        let uses = (self.letters(builder), self.width(builder));
+        self.required(builder, contents, [i8::MIN.into(), i8::MAX.into()], uses)
+    }
+
+    /// The same, where values are between others, and there are so many letters, for a line of such a length.
+    pub(super) fn required(
+        &self,
+        builder: &mut Builder<'_>,
+        contents: &mut Contents,
+        ends: [i64; 2],
+        (letters, length): (Expr, Expr),
+    ) -> Option<()> {
         let span = self.from.span;
-        let bytes = [i8::MIN, i8::MAX].map(|value| Expr::int(value.into(), span));
-        let mut conds = between(contents.extremes(builder, self.from.array)?, bytes);
+        let ends = ends.map(|value| Expr::int(value, span));
+        let mut conds = between(contents.extremes(builder, self.from.array)?, ends);
         for (array, at) in [(self.other.array, self.row), (self.following.array, 1 - self.row)] {
             let last = build::sub(builder.vars[self.from.array].shape[at].clone(), Expr::int(1, span));
             conds.extend(between(contents.extremes(builder, array)?, [Expr::int(0, span), last]));
         }
-        let uses = Expr::long(BinOp::Div, self.width(builder), Expr::int(LEAST_USES, span));
+        let uses = Expr::long(BinOp::Div, length, Expr::int(LEAST_USES, span));
         for most in [Expr::int(MOST_LETTERS, span), uses] {
-            conds.push(Expr::long(BinOp::Le, self.letters(builder), most));
+            conds.push(Expr::long(BinOp::Le, letters.clone(), most));
         }
         for cond in conds {
             contents.require(cond);
@@ -269,7 +281,7 @@ fn between([least, most]: [Expr; 2], [low, high]: [Expr; 2]) -> Vec<Expr> {
 }
 
 /// A load that is certainly made from where it says, chosen by a letter of each sequence.
-fn lookup(builder: &Builder<'_>, table: &Table, expr: &Expr) -> Option<Lookup> {
+pub(super) fn lookup(builder: &Builder<'_>, table: &Table, expr: &Expr) -> Option<Lookup> {
     let ExprKind::Load(from) = &expr.kind else { return None };
     let [first, second] = &from.index[..] else { return None };
     integers(builder.vars, from.array)?;

@@ -3,12 +3,14 @@
 //! A branch may have tables of two sizes where the other one has lines, as a recurrence has for sizes that exceed an `int`, or arrays whose sizes are
 //! known in the iteration alone, as for long ones of many sequences. Memory for such in all lanes would keep the nest out of lanes, or to a few elements. So a lane that takes the branch leaves its group as if a check failed there, and the
 //! iterations of the group run in order.
+//!
+//! There are ways that only lanes are to take, too (`Program::lanes`).
 
 use std::borrow::Cow;
 
 use hidp_ir::par::effects::{Effects, expr_may_fault};
 use hidp_ir::par::visit::{self, Mutator, change};
-use hidp_ir::par::{Block, Expr, ExprKind, FaultKind, Func, Map, Program, Stmt, StmtKind, UnOp, VarId};
+use hidp_ir::par::{Block, Const, Expr, ExprKind, FaultKind, Func, Map, Program, Stmt, StmtKind, UnOp, VarId};
 use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Ty;
 
@@ -16,7 +18,7 @@ use hidp_syntax::ty::Ty;
 pub fn in_lanes<'a>(program: &Program, func: &Func, map: &'a Map) -> Cow<'a, Map> {
     let unknown = unknown(program, func, map);
     let leave = Leave { program, func, unknown };
-    if !leave.has_apart(&map.body) {
+    if !leave.has_apart(&map.body) && !asks_for_lanes(program, map) {
         return Cow::Borrowed(map);
     }
     let mut map = map.clone();
@@ -30,6 +32,19 @@ pub(super) fn unknown(program: &Program, func: &Func, map: &Map) -> OrdSet<VarId
     let mut unknown: OrdSet<VarId> = effects.writes.union(&effects.declares).copied().collect();
     unknown.extend(map.iters.last().map(|iter| iter.var));
     unknown
+}
+
+/// Whether lanes have ways of their own.
+fn asks_for_lanes(program: &Program, map: &Map) -> bool {
+    let mut found = false;
+    if program.lanes.is_some() {
+        visit::walk_exprs(&map.body, |expr| found |= is_question(program, expr));
+    }
+    found
+}
+
+fn is_question(program: &Program, expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Call(function, _) if Some(function) == program.lanes)
 }
 
 /// Whether a block computes more than a few values.
@@ -96,7 +111,20 @@ impl Mutator for Leave<'_> {
         }
     }
 
-    fn visit_expr(&mut self, _: &mut Expr) {}
+    fn visit_expr(&mut self, expr: &mut Expr) {
+        if self.program.lanes.is_none() {
+            return;
+        }
+        change::walk_expr(self, expr);
+        if is_question(self.program, expr) {
+            expr.kind = ExprKind::Const(Const::Bool(true));
+        }
+        if let ExprKind::Lazy { and: true, left, right } = &expr.kind
+            && left.kind == ExprKind::Const(Const::Bool(true))
+        {
+            *expr = (**right).clone();
+        }
+    }
 }
 
 fn not(cond: Expr) -> Expr {
@@ -107,7 +135,7 @@ fn not(cond: Expr) -> Expr {
 #[cfg(test)]
 mod tests {
     use super::super::limits;
-    use super::in_lanes;
+    use super::{asks_for_lanes, in_lanes};
     use crate::testing::optimised;
     use hidp_ir::par::{Map, StmtKind, visit};
 
@@ -145,6 +173,28 @@ mod tests {
             let branch = format!("if (x[i] < 3) {{ {then} }} else {{ {otherwise} }}");
             assert_eq!(limited(&branch), (vec!["v".to_owned()], 1), "{branch}");
         }
+    }
+
+    #[test]
+    fn lanes_alone_take_ways_of_their_own() {
+        let text = "recurrence int d(i := [0:N], j := [0:M]) input uint8 s[N], t[M];
+            { if (i == 0 || j == 0) return 0; return max(d(i-1, j-1) + (s[i-1] == t[j-1] ? 2 : -1), max(d(i-1, j), d(i, j-1)) - 1); }
+            function f input uint8 s[N], t[Z]; input long first[R+1]; output int best[R];
+            { map { r := [0:R); reduce(\"max\", best[r], d(; s = s, t = t[first[r]:first[r+1])), i := [*], j := [*]); } }";
+        let program = optimised(text);
+        let func = &program.funcs[program.entries[0]];
+        let mut found: Option<Map> = None;
+        visit::walk_stmts(&func.body, |stmt| {
+            if let StmtKind::Map(map) = &stmt.kind
+                && asks_for_lanes(&program, map)
+            {
+                found = Some(map.clone());
+            }
+        });
+        let map = &found.expect("lanes have a way of their own");
+        assert!(!asks_for_lanes(&program, &in_lanes(&program, func, map)));
+        let arrays = limits(&program, func, map);
+        assert_eq!(arrays.iter().map(|limit| &func.vars[limit.array].name[..]).collect::<Vec<_>>(), ["d"]);
     }
 
     #[test]

@@ -10,7 +10,6 @@
 
 mod body;
 mod closure;
-mod regions;
 mod rows;
 mod short;
 mod steps;
@@ -27,9 +26,9 @@ use hidp_syntax::ty::{Scalar, Ty};
 use super::asked::{Ask, Asks};
 use super::build::{self, Builder};
 use super::narrow::is_wide;
+use super::regions::{self, At};
 use body::Vars;
 use closure::{Bounds, Known, Step, hull};
-use regions::At;
 use steps::Steps;
 
 /// The type of differences.

@@ -2,8 +2,8 @@
 
 use hidp_ir::par::{BinOp, Block, Expr, ExprKind, StmtKind, UnOp, VarId};
 
+use super::super::regions::{self, At};
 use super::closure::{Known, Range, ran};
-use super::regions::{self, At};
 use super::{Edge, FAR};
 
 /// An edge that needs no test.

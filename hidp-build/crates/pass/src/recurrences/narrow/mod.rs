@@ -43,6 +43,22 @@ pub(super) struct Narrow {
     pub(super) fits: Expr,
     /// Which values show that a cell may depend on the far value. Such a cell is of no use.
     pub(super) doubt: Option<Doubt>,
+    /// Bounds of the cells of each table, the low one and the high one, where they are known whatever other cells are.
+    sure: Vec<[Option<Expr>; 2]>,
+}
+
+impl Narrow {
+    /// What shows at the beginning that there is never doubt about the extreme cell of a table. `None` where nothing does.
+    pub(super) fn is_sure(&self, table: usize, extreme: FoldFn) -> Option<Vec<Expr>> {
+        let Some(doubt) = &self.doubt else { return Some(Vec::new()) };
+        let [low, high] = &self.sure[table];
+        let (op, bound) = match doubt.end {
+            End::Low => (BinOp::Gt, low),
+            End::High => (BinOp::Lt, high),
+        };
+        let bound = bound.clone().filter(|_| doubt.is_about(extreme))?;
+        Some(vec![Expr::long(op, bound, doubt.line.clone())])
+    }
 }
 
 /// Values up to a line, or from there on.
@@ -114,6 +130,10 @@ pub(super) fn of(
     let narrow = made.bodies(bodies, &order)?;
     let factors = system.order.steps.iter().flat_map(|steps| &steps.rows[0]).map(|factor| factor.unsigned_abs()).sum();
     let steps = Size::sum(last.clone(), factors).minus(&Size::sum(first.clone(), factors))?;
+    let plain = |bound: &Option<Bound>| {
+        bound.as_ref().filter(|bound| bound.far.is_none()).and_then(|bound| Some(bound.plain.as_ref()?.expr.clone()))
+    };
+    let sure = made.sure.iter().map(|[low, high]| [plain(low), plain(high)]).collect();
     let far = made.far.as_ref().map(|far| far.low);
     if far.is_some() && !may_doubt {
         return None;
@@ -132,7 +152,7 @@ pub(super) fn of(
         before.extend([build::declare(low, span), build::assign(low, build::cast(value, TY))]);
         doubt = Some(found);
     }
-    Some(Narrow { bodies: narrow, cells: Cells::Narrow { offset }, before, fits, doubt })
+    Some(Narrow { bodies: narrow, cells: Cells::Narrow { offset }, before, fits, doubt, sure })
 }
 
 /// `left op right` on narrow values.

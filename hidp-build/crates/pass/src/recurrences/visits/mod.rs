@@ -203,6 +203,13 @@ impl Folded {
             && matches!(&self.value.kind, ExprKind::Load(place) if place.path.is_empty())
     }
 
+    /// The function that takes the extreme one of all cells, if that is what it does.
+    pub(super) fn extreme_cell(&self) -> Option<FoldFn> {
+        let all = self.part.iter().all(|dim| matches!(dim, Dim::All(_)));
+        let any = matches!(self.tree, Tree::Any { .. });
+        (all && any && self.is_a_cell()).then_some(self.op.func)
+    }
+
     /// The field of a cell that it is made of; nothing where that is all of it. `None` where it is made of several.
     pub(super) fn field(&self) -> Option<Vec<u32>> {
         let mut paths: Vec<Vec<u32>> = Vec::new();
@@ -239,7 +246,7 @@ impl Folded {
     }
 
     /// The operator's neutral element.
-    fn neutral(&self, ty: Ty, span: Span) -> Option<Expr> {
+    pub(super) fn neutral(&self, ty: Ty, span: Span) -> Option<Expr> {
         let neutral = self.op.func.neutral(ty.scalar()?)?;
         Some(Expr { kind: ExprKind::Const(neutral), ty, span })
     }
