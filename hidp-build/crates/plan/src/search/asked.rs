@@ -30,6 +30,8 @@ pub(super) struct Asked<'a> {
     pub(super) useful: f64,
     /// The same of all warps that are started, as if none were without work.
     pub(super) slots: f64,
+    /// The same of the warps with the longest ranges, as if all had these.
+    pub(super) longest: f64,
     /// Issue slots of warps that fold across lanes.
     pub(super) combined: f64,
     /// Lines that multiprocessors look up.
@@ -57,6 +59,8 @@ pub(super) struct Around {
     pub(super) executions: f64,
     /// The part of warps that have work.
     pub(super) busy: f64,
+    /// How often a warp with the longest ranges runs it, relative to the mean.
+    pub(super) longest: f64,
     /// How often lanes would, of 32 that have work.
     pub(super) useful: f64,
     /// How often which lanes of a warp are there, or of one warp of a block whose lanes are all at the same iteration.
@@ -111,6 +115,7 @@ impl<'a> Asked<'a> {
             issued: 0.0,
             useful: 0.0,
             slots: 0.0,
+            longest: 0.0,
             combined: 0.0,
             lines: 0.0,
             sectors: 0.0,
@@ -170,6 +175,7 @@ impl<'a> Asked<'a> {
         Around {
             executions: total(&requests),
             busy: 1.0,
+            longest: 1.0,
             useful: items / f64::from(self.model.warp),
             requests,
             scope: Level::Thread,
@@ -274,7 +280,12 @@ impl<'a> Asked<'a> {
         let useful = if alone == around.form { slots } else { self.slots_of(at, alone, around.beside) };
         let issued = around.executions * slots;
         self.issued += issued;
-        self.slots += issued / around.busy.max(f64::MIN_POSITIVE);
+        // Cycles between dependent instructions, of which a near load takes several.
+        let machine = &self.model.machine;
+        let waits = self.facts.loops[at].chained * f64::from(machine.near_latency) / f64::from(machine.dependent);
+        let slots = (issued + around.executions * waits) / around.busy.max(f64::MIN_POSITIVE);
+        self.slots += slots;
+        self.longest += slots * around.longest;
         self.useful += around.useful * useful;
         self.accesses(at, around);
         let facts = self.facts;
@@ -335,6 +346,7 @@ impl<'a> Asked<'a> {
         let inside = Around {
             executions: executions * waiting,
             busy,
+            longest: around.longest * (numbers.longest / numbers.iterations.max(1.0)).max(1.0),
             useful: around.useful * numbers.weight * iterations,
             requests,
             scope,

@@ -124,7 +124,8 @@ fn time(asked: &Asked<'_>, model: &DeviceModel) -> Predicted {
     let with_sectors = bound(moved, asked.fetched, asked.lines, asked.issued.max(asked.useful));
     let few = (asked.waits * f64::from(machine.latency) / live).max(asked.lines / (blocks * clock));
     let of_live = live * clock / f64::from(machine.dependent);
-    let with_few = few.max(asked.issued / issue).max(asked.slots / of_live).max(with_sectors);
+    let of_longest = asked.longest / asked.warps.max(1.0) * f64::from(machine.dependent) / clock;
+    let with_few = few.max(asked.issued / issue).max(asked.slots / of_live).max(of_longest).max(with_sectors);
     let combined = asked.combined / issue.min(of_live);
     Predicted {
         work,

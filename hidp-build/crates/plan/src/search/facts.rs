@@ -40,6 +40,8 @@ pub(super) struct Loop<'a> {
     pub(super) operations: Vec<f64>,
     /// Those of them that iterations side by side share.
     pub(super) alike: Vec<f64>,
+    /// Its loads that wait for one of the turn before of a loop.
+    pub(super) chained: f64,
     /// Whether the number of iterations of each iterator stands in the program.
     pub(super) known: Vec<bool>,
     /// Bytes of what each of its folds gives.
@@ -123,7 +125,7 @@ impl<'a> Facts<'a> {
         let (at, first) = (self.loops.len(), self.iters.len());
         self.iters.extend(&map.iters);
         let own = Own::of(program, map, apart);
-        let Own { operations, alike, places: own_places, maps, .. } = own;
+        let Own { operations, alike, places: own_places, chained, maps, .. } = own;
         let value = |expr: &Expr| expr.value(&OrdMap::new());
         let is_known = |iter: &Iter| [&iter.lo, &iter.hi, &iter.step].into_iter().all(|bound| value(bound).is_some());
         let known = map.iters.iter().map(is_known).collect();
@@ -132,7 +134,7 @@ impl<'a> Facts<'a> {
             self.loops[around].inside.push(at);
         }
         let (inside, sites) = (Vec::new(), Vec::new());
-        self.loops.push(Loop { map, around, inside, first, weight, operations, alike, known, results, sites });
+        self.loops.push(Loop { map, around, inside, first, weight, operations, alike, chained, known, results, sites });
         places.push(own_places);
         for (inner, weight) in maps {
             self.collect(program, inner, (Some(at), weight), places, apart);
@@ -212,17 +214,16 @@ impl<'a> Facts<'a> {
 
     /// What all that comes to where this is known.
     pub(super) fn where_known(&self, mut known: OrdMap<VarId, i64>, machine: &DeviceMachine) -> Numbers {
-        // The same with the first iteration of each iterator.
-        let mut firsts = known.clone();
+        // The same with the first iteration of each iterator, and with the last.
+        let (mut firsts, mut lasts) = (known.clone(), known.clone());
         let unknown = f64::from(machine.unknown);
         let mut numbers = Numbers { loops: Vec::new(), counts: Vec::new() };
         for node in &self.loops {
-            let mut ragged = false;
+            let (mut ragged, mut ends) = (false, [1.0; 2]);
             for iter in &node.map.iters {
                 let range = iter.lo.value(&known).zip(iter.hi.value(&known));
-                let step = iter.step.value(&known).unwrap_or(1).max(1);
-                let count = match range {
-                    Some((lo, hi)) => (hi.saturating_sub(lo).max(0) as f64 / step as f64).ceil(),
+                let count = match count_of(iter, &known) {
+                    Some(count) => count,
                     None => {
                         ragged = true;
                         let all = ragged_extent(self.func, node.map).and_then(|extent| extent.value(&known));
@@ -235,14 +236,19 @@ impl<'a> Facts<'a> {
                     .any(|outer| reads(&iter.hi, outer.var) || reads(&iter.lo, outer.var));
                 ragged |= depends;
                 numbers.counts.push(count);
+                for (end, known) in ends.iter_mut().zip([&firsts, &lasts]) {
+                    *end *= count_of(iter, known).unwrap_or(count);
+                }
                 iter.lo.value(&firsts).and_then(|lo| firsts.insert(iter.var, lo));
+                iter.hi.value(&lasts).and_then(|hi| lasts.insert(iter.var, hi.saturating_sub(1)));
                 match range {
                     Some((lo, hi)) => known.insert(iter.var, lo + hi.saturating_sub(lo) / 2),
                     None => known.remove(&iter.var),
                 };
             }
             let iterations = numbers.counts[node.first..].iter().product::<f64>();
-            numbers.loops.push(LoopNumbers { weight: node.weight, iterations, ragged, sites: Vec::new() });
+            let longest = ends.into_iter().fold(iterations, f64::max);
+            numbers.loops.push(LoopNumbers { weight: node.weight, iterations, ragged, longest, sites: Vec::new() });
         }
         for (at, node) in self.loops.iter().enumerate() {
             let sites = node.sites.iter().map(|site| self.site_at(site, &numbers, (&known, &firsts), unknown));
@@ -313,6 +319,13 @@ pub(super) fn known_at(func: &Func, sizes: &[i64]) -> OrdMap<VarId, i64> {
     known
 }
 
+/// How many iterations an iterator has where so much is known.
+fn count_of(iter: &Iter, known: &OrdMap<VarId, i64>) -> Option<f64> {
+    let (lo, hi) = iter.lo.value(known).zip(iter.hi.value(known))?;
+    let step = iter.step.value(known).unwrap_or(1).max(1);
+    Some((hi.saturating_sub(lo).max(0) as f64 / step as f64).ceil())
+}
+
 /// A nest at given sizes.
 #[derive(PartialEq)]
 pub(super) struct Numbers {
@@ -330,6 +343,8 @@ pub(super) struct LoopNumbers {
     pub(super) iterations: f64,
     /// Whether that is a mean.
     pub(super) ragged: bool,
+    /// The most in place of the mean, where sizes say how many there are.
+    pub(super) longest: f64,
     pub(super) sites: Vec<SiteNumbers>,
 }
 

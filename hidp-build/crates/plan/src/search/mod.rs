@@ -4,6 +4,7 @@
 mod asked;
 mod beside;
 mod carry;
+mod chained;
 mod choice;
 mod cost;
 mod crossing;

@@ -1,5 +1,6 @@
 //! The work of one iteration of a map: operations, accesses and maps inside, each weighted by its expected count.
 
+use super::chained;
 use crate::work::lane_operations;
 use hidp_ir::par::visit::{self, Role, Visitor, look};
 use hidp_ir::par::{Block, Expr, ExprKind, Map, Place, Program, Stmt, StmtKind, Target, VarId};
@@ -20,6 +21,8 @@ pub(super) struct Own<'a, 'n> {
     /// Those of them that are the same for all iterations of the nest that differ in the fastest iterator alone.
     pub(super) alike: Vec<f64>,
     pub(super) places: Places,
+    /// Loads that wait for one of the turn before of a loop.
+    pub(super) chained: f64,
     /// Maps inside, and how often each runs.
     pub(super) maps: Vec<(&'a Map, f64)>,
     weight: f64,
@@ -41,7 +44,8 @@ impl<'a, 'n> Own<'a, 'n> {
         let alike = vec![0.0; map.iters.len() + 1];
         let (places, maps) = (Vec::new(), Vec::new());
         let (weight, in_index, control) = (1.0, false, 0);
-        let mut own = Own { program, operations, alike, places, maps, weight, in_index, depths, control, apart };
+        let mut own =
+            Own { program, operations, alike, places, chained: 0.0, maps, weight, in_index, depths, control, apart };
         own.block(&map.body);
         own
     }
@@ -104,6 +108,7 @@ impl<'a, 'n> Own<'a, 'n> {
             }
             StmtKind::Loop(node) => {
                 let turns = self.deepest();
+                self.chained += self.weight * OF_LOOP * chained::loads(node) as f64;
                 self.within((1.0, turns), |own| own.visit_expr(&node.cond));
                 self.within((OF_LOOP, turns), |own| own.block(&node.body));
                 self.within((OF_LOOP, turns), |own| own.block(&node.step));

@@ -532,3 +532,39 @@ fn predictions_that_end_early_change_nothing() {
         });
     }
 }
+
+#[test]
+fn the_warp_with_the_longest_range_decides_where_the_others_end_before() {
+    let text = |range: &str| {
+        format!(
+            "function f input float x[N]; output float y[N];
+             {{ map {{ i := [0:N); map {{ j := {range}; _t = x[i] * x[j]; }} reduce(\"+\", _s, _t, j := [*]); y[i] = _s; }} }}"
+        )
+    };
+    let of = |range: &str, row: &str| time_of(&text(range), &[1024], row).parallelism;
+    let (mean, long) = ("[0:N/2)", "[i:N)");
+    let (warp, block) = ("i y(8), j x(32) span(all)", "i, j x(256) span(all)");
+    // The first row is twice as long as the mean; eight warps share one.
+    assert!(of(long, warp) > 1.5 * of(mean, warp), "{} {}", of(long, warp), of(mean, warp));
+    assert!(of(long, block) < 1.1 * of(mean, block) + 1.0, "{} {}", of(long, block), of(mean, block));
+}
+
+#[test]
+fn loads_that_find_the_next_one_are_waited_for() {
+    let text = |turn: &str| {
+        format!(
+            "function f input float x[N], z[M], a[A]; output int y[N];
+             {{ map {{ n := [0:N);
+                 map {{ m := [0:M); int low = 0, high = 99; float sum = x[n] * z[m]; while (low < high) {{ {turn} }} _t = low + (int)sum; }}
+                 reduce(\"+\", _s, _t, m := [*]); y[n] = _s; }} }}"
+        )
+    };
+    let of = |turn: &str| time_of(&text(turn), &[64, 1000, 100], "n x(64), m span(all)").parallelism;
+    let machine = DeviceModel::cuda().machine;
+    let waits = 1000.0 * 8.0 * f64::from(machine.near_latency) * 1000.0 / f64::from(machine.clock);
+    // Turns that know beforehand where they load do not wait.
+    let search = "int middle = (low + high) / 2; if (sum < a[middle]) { high = middle; } else { low = middle + 1; }";
+    let known = "int middle = (low + high) / 2; sum += a[middle]; if (middle > 9) { high = middle; } else { low = middle + 1; }";
+    let more = of(search) - of(known);
+    assert!((0.8 * waits..1.2 * waits).contains(&more), "{more} for {waits}");
+}

@@ -145,6 +145,8 @@ pub struct DeviceMachine {
     pub schedulers: u32,
     /// Latency in cycles from an instruction to one that uses its result.
     pub dependent: u32,
+    /// Latency in cycles of a load that the multiprocessor's cache holds.
+    pub near_latency: u32,
     /// Memory bandwidth in bytes per nanosecond.
     pub bandwidth: u32,
     /// Bandwidth of the second-level cache in bytes per nanosecond.
@@ -364,6 +366,7 @@ impl DeviceModel {
                 launch: int("machine", "launch")?,
                 barrier: int("machine", "barrier")?,
                 thread_registers: int("machine", "registers")?,
+                near_latency: int("machine", "near_latency")?,
                 under_way: int("machine", "under_way")?,
                 unequal: int("machine", "unequal")?,
                 unknown: int("machine", "unknown")?,
