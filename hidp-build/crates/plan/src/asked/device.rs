@@ -169,6 +169,8 @@ impl Builder<'_> {
             if shaped || in_parts || in_registers { self.tiles().map(Some) } else { Ok(None) }
         } else if inside.iter().any(on_lanes) {
             self.groups().map(Some)
+        } else if let Some(count) = self.at_a_time() {
+            self.items(count).map(Some)
         } else if shaped || in_registers {
             self.blocks().map(Some)
         } else {

@@ -20,6 +20,7 @@
 mod clash;
 mod device;
 mod geometry;
+mod items;
 mod launches;
 mod met;
 mod numbers;

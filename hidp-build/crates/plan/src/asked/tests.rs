@@ -58,6 +58,38 @@ fn directives_of_a_plan_give_that_plan() {
 }
 
 #[test]
+fn directives_say_how_many_iterations_a_thread_takes_at_a_time() {
+    let models = Models { cpu: &Model::cpu(), device: &DeviceModel::cuda() };
+    let of_device = |directives: &str| -> Vec<String> {
+        let found = plans(&optimised(&with(FLAT, directives)));
+        found.iter().filter(|plan| plan.is_for_device()).map(Plan::to_string).collect()
+    };
+    let usual = &of_device("")[0];
+    assert!(usual.contains("j unroll(4)\n  i grid.y\n  j grid.x"), "{usual}");
+    let pinned = |words: &str| of_device(&format!("#pragma hidp cuda: on({words}) only"));
+    assert_eq!(pinned("i: grid.y, j: unroll(4) grid.x"), std::slice::from_ref(usual), "as the planner has it");
+    let other = pinned("i: grid.y, j: unroll(2) grid.x");
+    assert!(other.iter().all(|plan| plan.contains("j unroll(2)") && !plan.contains("resident")), "{other:?}");
+    let turned = pinned("j: grid.y, i: unroll(4) grid.x");
+    assert!(turned.iter().all(|plan| plan.contains("i unroll(4)\n  j grid.y\n  i grid.x")), "{turned:?}");
+    let wrong = |program: &str, words: &str| {
+        let mut sink = Sink::new();
+        check_directives(&optimised(&with(program, &format!("#pragma hidp cuda: on({words})"))), models, &mut sink);
+        sink.finish()
+            .iter()
+            .map(|found| format!("{} {}", found.headline, found.primary.text))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let lines = wrong(FLAT, "i: unroll(4) grid.y, j: grid.x");
+    assert!(lines.contains("`i` would have `i grid.y`"), "{lines}");
+    let loops = wrong(ROWS, "r: unroll(4) grid.x");
+    assert!(loops.contains("several iterations of straight code"), "{loops}");
+    let many = wrong(FLAT, "i: grid.y, j: unroll(16) grid.x");
+    assert!(many.contains("`unroll` of a power of two"), "{many}");
+}
+
+#[test]
 fn directives_of_a_plan_say_whether_launches_are_joined() {
     const STEPS: &str = "function f input float A[R][C]; output float y[R]; { for (int k = 0; k < 9; k += 1) {
         map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); } }";
