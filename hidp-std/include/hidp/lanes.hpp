@@ -14,6 +14,7 @@
 #include <hidp/abi.hpp>
 #include <hidp/arith.hpp>
 #include <hidp/cast.hpp>
+#include <hidp/lane_extremes.hpp>
 #include <hidp/lane_masks.hpp>
 #include <hidp/lane_parts.hpp>
 #include <hidp/lane_values.hpp>
@@ -336,42 +337,6 @@ HIDP_INLINE Wide<T, B, G> wide_shr(const Wide<T, B, G> &a, const Wide<N, B, G> &
   const auto counts = wide_cast<T>(count);
   return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return a.part[at] >> counts.part[at]; });
 }
-
-// Of floats a NaN gives the other operand. The instructions give the second one then, and of equal zeros: what is left is to know
-// where that is a NaN. GCC would take both comparisons together and choose by the result, which is more than to name the instruction.
-#define HIDP_LANE_EXTREME(name, op, instruction)                                                              \
-  template <class Part>                                                                                       \
-  HIDP_INLINE Part part_##name(Part x, Part y) {                                                              \
-    if constexpr (!std::is_floating_point_v<std::decay_t<decltype(x[0])>>) return x op y ? x : y;             \
-    else {                                                                                                    \
-      HIDP_LANE_NAMED_EXTREME(instruction)                                                                    \
-      const Part chosen = x op y ? x : y;                                                                     \
-      return y != y ? x : chosen;                                                                             \
-    }                                                                                                         \
-  }                                                                                                           \
-  template <class T, int B, int G>                                                                            \
-  HIDP_INLINE Wide<T, B, G> wide_##name(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {                     \
-    return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return part_##name(a.part[at], b.part[at]); }); \
-  }
-#if defined(HIDP_LANE_BITS) && !defined(__clang__)
-#define HIDP_LANE_NAMED_EXTREME(instruction)                                                                  \
-  if constexpr (sizeof x == 64) {                                                                             \
-    const auto numbers = part_compare<LanesEqual>(y, y);                                                      \
-    if constexpr (sizeof x[0] == 4) return __builtin_ia32_##instruction##ps512_mask(x, y, x, numbers, 4);     \
-    else return __builtin_ia32_##instruction##pd512_mask(x, y, x, numbers, 4);                                \
-  }
-#elif defined(__AVX2__) && !defined(__clang__)
-#define HIDP_LANE_NAMED_EXTREME(instruction)                                                                  \
-  if constexpr (sizeof x == 32 && sizeof x[0] == 4) return y != y ? x : __builtin_ia32_##instruction##ps256(x, y); \
-  else if constexpr (sizeof x == 32) return y != y ? x : __builtin_ia32_##instruction##pd256(x, y);           \
-  else if constexpr (sizeof x == 16 && sizeof x[0] == 4) return y != y ? x : __builtin_ia32_##instruction##ps(x, y);
-#else
-#define HIDP_LANE_NAMED_EXTREME(instruction)
-#endif
-HIDP_LANE_EXTREME(min, <, min)
-HIDP_LANE_EXTREME(max, >, max)
-#undef HIDP_LANE_NAMED_EXTREME
-#undef HIDP_LANE_EXTREME
 
 template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_sqrt(const Wide<T, B, G> &a) {
