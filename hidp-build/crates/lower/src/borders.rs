@@ -29,7 +29,7 @@ pub(super) fn apart(function: &mut Function, rules: LoopRules) {
 fn in_block(block: &mut Block, params: &[VarId], vars: &mut Arena<VarId, Var>, rules: LoopRules) {
     for mut stmt in mem::take(&mut block.stmts) {
         if let Stmt::Loop(node) = &stmt {
-            let borders = Borders::of(node, params);
+            let borders = Borders::of(node, params, vars);
             if (1..=rules.borders as usize).contains(&borders.found.len()) {
                 split(node, &borders, vars, block, rules);
                 continue;
@@ -64,15 +64,19 @@ struct Borders<'a> {
 }
 
 impl<'a> Borders<'a> {
-    /// Those on which a branch depends that loads or stores, or a choice between indices. None of a loop that is not in lanes, or folds.
-    fn of(node: &Loop, params: &'a [VarId]) -> Borders<'a> {
+    /// Those on which a branch depends that loads or stores, or a choice between indices. None of a loop that is not in lanes, or folds
+    /// others than integers.
+    fn of(node: &Loop, params: &'a [VarId], vars: &Arena<VarId, Var>) -> Borders<'a> {
         let mut changed = OrdSet::from([node.var]);
         each_stmt(&node.body, &mut |stmt| {
             changed.extend(introduced(stmt));
             changed.extend(overwritten(stmt));
         });
         let mut borders = Borders { var: node.var, params, changed, found: Vec::new() };
-        let in_lanes = matches!(&node.kind, LoopKind::Simd { reductions } if reductions.is_empty());
+        let is_integer =
+            |var: VarId| matches!(vars[var].kind, VarKind::Value(Ty::Scalar(scalar)) if scalar.is_integer());
+        let in_lanes =
+            matches!(&node.kind, LoopKind::Simd { reductions } if reductions.iter().all(|(var, _)| is_integer(*var)));
         if in_lanes && make::as_int(&node.step) == Some(1) {
             each_stmt(&node.body, &mut |stmt| borders.of_stmt(stmt));
         }

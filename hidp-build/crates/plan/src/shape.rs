@@ -5,6 +5,7 @@ pub use hidp_ir::par::lanes::{straight, vectorisable};
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{BinOp, Expr, ExprKind, Func, Map, Place, Program, Stmt, StmtKind, UnOp, VarId};
 use hidp_syntax::ordered::OrdSet;
+use hidp_syntax::ty::Scalar;
 
 /// How an access moves when an iterator advances by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,15 +70,30 @@ pub fn invariant(expr: &Expr, var: VarId, varying: &OrdSet<VarId>) -> bool {
     !found
 }
 
-/// Whether a load of a map's body follows indices that data give.
+/// Whether a load of a map's body follows indices that data give. Folds of integers are none the worse for borders: loops are cut there.
 pub fn gathers(map: &Map) -> bool {
     let Some(iter) = map.iters.last() else { return false };
     let declared = visit::declared(&map.body).into_iter().collect();
+    let cut = map.folds.iter().all(|fold| fold.op.ty.scalar().is_some_and(Scalar::is_integer));
     let mut found = false;
     visit::walk_places(&map.body, |place, _| {
-        found |= stride_of(place, iter.var, &declared) == Stride::Irregular;
+        found |= stride_of(place, iter.var, &declared) == Stride::Irregular
+            && !(cut && place.index.iter().all(|index| is_bordered(index, iter.var, &declared)));
     });
     found
+}
+
+/// Whether an index is linear in `var`, or one of several such, which `var` chooses: most iterations choose the same.
+fn is_bordered(index: &Expr, var: VarId, varying: &OrdSet<VarId>) -> bool {
+    let is_linear = |expr: &Expr| coefficient(expr, var, varying).is_some();
+    match &index.kind {
+        ExprKind::Select { cond, then, otherwise } => {
+            let compares = matches!(&cond.kind, ExprKind::Binary { op, left, right, .. }
+                if op.is_comparison() && is_linear(left) && is_linear(right));
+            compares && is_bordered(then, var, varying) && is_bordered(otherwise, var, varying)
+        }
+        _ => is_linear(index),
+    }
 }
 
 /// Arrays that a nest without inner maps writes in full rows and never reads: they may bypass the caches.

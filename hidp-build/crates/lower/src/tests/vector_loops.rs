@@ -60,6 +60,20 @@ fn loops_without_positions_stay_as_they_are() {
 }
 
 #[test]
+fn folds_of_integers_are_cut_at_borders() {
+    let loops = |ty: &str| {
+        let entry = lowered(&format!(
+            "function f input {ty} x[N]; output {ty} s;
+            {{ map {{ i := [0:N); _h = x[i] - x[i == 0 ? 0 : i - 1]; }} reduce(\"+\", s, _h, i := [*]); }}"
+        ));
+        let folds = |stmt: &Stmt| matches!(stmt, Stmt::Loop(Loop { kind: LoopKind::Simd { reductions }, .. }) if !reductions.is_empty());
+        in_kernels(unit(&entry, "rows"), folds)
+    };
+    assert_eq!(loops("int"), 2);
+    assert_eq!(loops("float"), 0);
+}
+
+#[test]
 fn branches_that_all_iterations_take_stand_outside_of_lanes() {
     assert_eq!(lanes_and_branches("if (n > 3) { y[i] = x[i]; } else { y[i] = 7; }"), [2, 0]);
     assert_eq!(lanes_and_branches("if (n > 3) { if (n < 9) { y[i] = x[i]; } else { y[i] = x[i] + 1; } }"), [2, 0]);
