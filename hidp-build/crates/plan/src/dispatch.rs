@@ -13,6 +13,7 @@ use super::measures::{
 };
 use super::search::by_times;
 use super::variants::is_variant;
+use super::wide;
 use super::work::work;
 use super::{Parts, Plan, Record, Strategy, index_vars, is_searched, nests};
 use crate::target::{DeviceModel, Model, Stage, Tunable};
@@ -261,7 +262,9 @@ fn by_shape(program: &Program, func: &Func, plans: &[Plan], model: &Model) -> Di
     };
     let measures = of_nest(func, maps[dominant]);
     let mut rules = team_rules(plans, dominant, &measures, model);
-    rules.extend(narrow_rule(plans, dominant, &measures, model));
+    let has_own_way = wide::asks_for_lanes(program, maps[dominant]);
+    let least = if has_own_way { Bound::PerThread(model.own_way.into()) } else { Bound::Fixed(model.narrow.into()) };
+    rules.extend(narrow_rule(plans, dominant, &measures, least));
     rules.extend(alone_rule((program, func), (&maps, plans), dominant, &measures, model));
     Dispatch { measures, rules, ..Dispatch::default() }
 }
@@ -297,7 +300,7 @@ fn team_rules(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Mod
 }
 
 /// When a nest that prefers lanes has too few of them: the next plan that does without, unless other nests would lose whole iterations in lanes.
-fn narrow_rule(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Model) -> Option<Rule> {
+fn narrow_rule(plans: &[Plan], dominant: usize, measures: &[Measure], least: Bound) -> Option<Rule> {
     let strategy = |plan: &Plan| plan.nests.get(dominant).map(strategy_of_threads);
     let lanes = plans.first().filter(|plan| matches!(strategy(plan), Some(Strategy::Lanes | Strategy::Wide)));
     let without = plans.iter().find(|plan| strategy(plan) == Some(Strategy::Rows)).filter(|_| lanes.is_some())?;
@@ -307,7 +310,7 @@ fn narrow_rule(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Mo
     }
     // A nest of one iterator has all of it in lanes.
     let width = measures.iter().position(|measure| measure.name == WIDTH).unwrap_or(0);
-    let conditions = vec![Condition { measure: width, least: false, bound: Bound::Fixed(model.narrow.into()) }];
+    let conditions = vec![Condition { measure: width, least: false, bound: least }];
     (!measures.is_empty()).then(|| Rule { conditions, plan: without.name.clone() })
 }
 
@@ -317,6 +320,16 @@ mod tests {
     use crate::candidates;
     use crate::testing::optimised;
     use hidp_ir::par::text::hidp_expr;
+
+    #[test]
+    fn few_tables_have_steps_of_many_cells() {
+        let text = "recurrence int d(i := [0:N], j := [0:M]) input uint8 s[N], t[M];
+            { if (i == 0 || j == 0) return 0; return max(d(i-1, j-1) + (s[i-1] == t[j-1] ? 2 : -1), max(d(i-1, j), d(i, j-1)) - 1); }
+            function f input uint8 s[N], t[R][M]; input long first[R]; output int best[R];
+            { map { r := [0:R); reduce(\"max\", best[r], d(; s = s, t = t[r][0:first[r])), i := [*], j := [*]); } }";
+        let (_, rules) = of(text);
+        assert!(rules.contains(&"parallel < 64 * threads: rows".to_owned()), "{rules:?}");
+    }
 
     #[test]
     fn iterations_too_few_for_two_threads_update_without_atoms() {

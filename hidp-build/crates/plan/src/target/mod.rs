@@ -57,6 +57,8 @@ pub struct Model {
     pub lane_unroll: u32,
     /// Minimum number of lanes for tiles of lanes.
     pub narrow: u32,
+    /// Iterations per thread from which lanes may take a way of their own, where those in order have another.
+    pub own_way: u32,
     /// Minimum length of a reduction that fills its lanes.
     pub short_row: u32,
     /// The same when loads follow indices.
@@ -306,6 +308,7 @@ impl Model {
             lane_tile: int("work", "lane_tile")?,
             lane_unroll: int("work", "lane_unroll")?,
             narrow: int("work", "narrow")?,
+            own_way: int("work", "own_way")?,
             short_row: int("work", "short_row")?,
             short_gather: int("work", "short_gather")?,
             team_row: int("work", "team_row")?,

@@ -35,7 +35,7 @@ pub(super) fn unknown(program: &Program, func: &Func, map: &Map) -> OrdSet<VarId
 }
 
 /// Whether lanes have ways of their own.
-fn asks_for_lanes(program: &Program, map: &Map) -> bool {
+pub(crate) fn asks_for_lanes(program: &Program, map: &Map) -> bool {
     let mut found = false;
     if program.lanes.is_some() {
         visit::walk_exprs(&map.body, |expr| found |= is_question(program, expr));
