@@ -92,7 +92,7 @@ constexpr bool kNamesInstructions = false;
 #endif
 // Two vectors as one of elements half as wide. Of halves that are stored one by one a whole could not be loaded until both are in the cache.
 template <class To, class From>
-HIDP_INLINE To part_halved(From lower, From upper) {
+HIDP_INLINE To part_halved([[maybe_unused]] From lower, [[maybe_unused]] From upper) {
 #if !defined(__clang__) && defined(__SSE4_1__)
   using T = std::decay_t<decltype(To{}[0])>;
   using F = std::decay_t<decltype(lower[0])>;
