@@ -162,7 +162,7 @@ pub(super) const KINDS: &[Kind] = &[
         cases: &["run"],
         has_seeds: true,
         variables_of: &[(Scope::Quick, "HIDP_RUN", "quick"), (Scope::Full, "HIDP_RUN", "all")],
-        budget: 580,
+        budget: 500,
         has_clang: true,
         ..USUAL
     },
