@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::dispatch::{Dispatch, Rule, deciding};
-use crate::estimate::{Estimate, estimate};
+use crate::estimate::{Estimate, Version};
 use crate::gains::{Compared, Form, gaining};
 use crate::measures::{INNER, PARALLEL};
 use crate::notation::Plan;
@@ -102,8 +102,17 @@ pub fn promise(
     model: &Model,
 ) -> Promise {
     let func = &program.funcs[entry];
+    let version = |func, plan| Version::new(program, func, plan, model);
+    let own: Vec<(&str, Option<Version<'_>>)> =
+        plans.iter().map(|plan| (plan.name.as_str(), version(func, plan))).collect();
+    let versions = Versions {
+        own,
+        forms: forms.iter().map(|(form, plan)| version(&program.funcs[*form], plan)).collect(),
+        dispatch,
+        model,
+    };
     let sizes = points(func.dims.len(), STEP);
-    let at = |sizes: &Vec<i64>| compared_at(program, func, sizes, (plans, forms), dispatch, model);
+    let at = |sizes: &Vec<i64>| versions.compared_at(func, sizes);
     let places: Vec<[Compared; 2]> = sizes.iter().filter_map(at).collect();
     let gain = 1.0 - f64::from(model.estimates.gain) / 100.0;
     let names: Vec<&str> = forms.iter().map(|(_, plan)| plan.name.as_str()).collect();
@@ -119,27 +128,32 @@ pub fn promise(
     Promise { rules: gaining(&places, &names, paired.as_ref().map_or(&[], |paired| &paired[..]), gain), least }
 }
 
-/// Versions at given sizes, on one thread and on many.
-fn compared_at(
-    program: &Program,
-    func: &Func,
-    sizes: &[i64],
-    (plans, forms): (&[Plan], &[(FuncId, Plan)]),
-    dispatch: &Dispatch,
-    model: &Model,
-) -> Option<[Compared; 2]> {
-    let known: OrdMap<VarId, i64> = func.dims.iter().copied().zip(sizes.iter().copied()).collect();
-    let measures: Vec<Option<i64>> = dispatch.measures.iter().map(|measure| measure.at(&known)).collect();
-    let on = |threads: u32| {
-        let rule = deciding(&dispatch.rules, &measures, threads.into());
-        let plan = rule.and_then(|rule| plans.iter().find(|plan| plan.name == rule.plan)).or(plans.first())?;
-        let time = |func: &Func, plan: &Plan| estimate(program, func, plan, sizes, (threads.into(), model));
-        let form = |(func, plan): &(FuncId, Plan)| {
-            let Estimate { time, declined } = time(&program.funcs[*func], plan)?;
-            Some(Form { time, declined })
+/// What is compared.
+struct Versions<'a> {
+    /// The entry's own plans, by name.
+    own: Vec<(&'a str, Option<Version<'a>>)>,
+    forms: Vec<Option<Version<'a>>>,
+    dispatch: &'a Dispatch,
+    model: &'a Model,
+}
+
+impl Versions<'_> {
+    /// Versions at given sizes, on one thread and on many.
+    fn compared_at(&self, func: &Func, sizes: &[i64]) -> Option<[Compared; 2]> {
+        let known: OrdMap<VarId, i64> = func.dims.iter().copied().zip(sizes.iter().copied()).collect();
+        let measures: Vec<Option<i64>> = self.dispatch.measures.iter().map(|measure| measure.at(&known)).collect();
+        let on = |threads: u32| {
+            let rule = deciding(&self.dispatch.rules, &measures, threads.into());
+            let named = rule.and_then(|rule| self.own.iter().find(|(name, _)| *name == rule.plan));
+            let (_, usual) = named.or(self.own.first())?;
+            let form = |form: &Option<Version<'_>>| {
+                let Estimate { time, declined } = form.as_ref()?.at(sizes, threads.into());
+                Some(Form { time, declined })
+            };
+            let usual = usual.as_ref()?.at(sizes, threads.into()).time;
+            let forms = self.forms.iter().map(form).collect();
+            Some(Compared { measures: measures.clone(), threads: threads.into(), usual, forms })
         };
-        let (usual, forms) = (time(func, plan)?.time, forms.iter().map(form).collect());
-        Some(Compared { measures: measures.clone(), threads: threads.into(), usual, forms })
-    };
-    Some([on(1)?, on(model.estimates.threads)?])
+        Some([on(1)?, on(self.model.estimates.threads)?])
+    }
 }

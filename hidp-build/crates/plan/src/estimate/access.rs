@@ -1,15 +1,10 @@
 //! What accesses take, and what is known of their positions.
 
-use std::iter::once;
-
 use super::{Around, Call};
 use crate::shape::{Stride, invariant};
-use crate::wide::{Classes, allocated, in_lanes, packed};
-use crate::{Exec, inner_maps, stride_of};
-use hidp_ir::par::effects::Effects;
+use crate::{Exec, stride_of};
 use hidp_ir::par::visit::{self, Role};
-use hidp_ir::par::{Block, Expr, ExprKind, Loop, Map, Place, Stmt, StmtKind, VarId};
-use hidp_syntax::ordered::{OrdMap, OrdSet};
+use hidp_ir::par::{Block, Expr, ExprKind, Loop, Map, Place, StmtKind, VarId};
 
 impl Call<'_> {
     /// A load or store. Where a tile of several iterations is in registers, those for which it is the same share it.
@@ -72,60 +67,6 @@ impl Call<'_> {
             };
         });
         found
-    }
-
-    /// The arrays whose rows are packed for iterations in lanes; nothing if these, or arrays of iterations, are too long.
-    pub(super) fn packed(&self, map: &Map) -> Option<Vec<VarId>> {
-        let map = &*in_lanes(self.program, self.func, map);
-        let classes = Classes::of(map);
-        let kept = allocated(self.program, self.func, map, &classes).ok()?;
-        let kept_fit = kept.iter().all(|kept| self.elements(kept.array) <= f64::from(kept.most));
-        let rows = packed(self.program, self.func, map, &classes);
-        let row = |array: VarId| -> f64 {
-            self.func.vars[array].shape.iter().skip(1).map(|extent| self.size(extent)).product()
-        };
-        let rows_fit = rows.iter().all(|packed| row(packed.array) <= f64::from(packed.most));
-        (kept_fit && rows_fit).then(|| rows.iter().map(|packed| packed.array).collect())
-    }
-
-    /// What a nest takes besides to have its arrays: all of each, or what iterators with known ranges touch. These have their means.
-    pub(super) fn transferred(&self, nest: &Map) -> f64 {
-        let whole = Block { stmts: vec![Stmt { kind: StmtKind::Map(nest.clone()), span: self.func.span }] };
-        let effects = Effects::of_block(self.program, &self.func.vars, &whole);
-        let iters = once(nest).chain(inner_maps(&nest.body)).flat_map(|map| &map.iters);
-        let ranges: OrdMap<VarId, f64> = iters.filter_map(|iter| Some((iter.var, self.known_range(iter)?))).collect();
-        let mut touched: OrdMap<VarId, f64> = OrdMap::new();
-        visit::walk_places(&whole, |place, _| {
-            let positions: OrdSet<VarId> = place.index.iter().flat_map(Effects::of_expr).collect();
-            let inside = positions.iter().filter(|var| effects.declares.contains(var));
-            let ways: Option<f64> = inside.map(|var| ranges.get(var).copied()).product();
-            let most = touched.entry(place.array).or_default();
-            *most = most.max(ways.unwrap_or(f64::INFINITY));
-        });
-        let transfer = |array: VarId| {
-            let elements = self.elements(array);
-            let touched = touched.get(&array).map_or(elements, |touched| touched.min(elements));
-            touched * self.element(array) * self.moved(self.bytes(array))
-        };
-        effects.outer_reads().into_iter().chain(effects.outer_writes()).map(transfer).sum()
-    }
-
-    /// Arrays of a line each that loops in iterations store to, if there are several: a thread that stores to one line alone does so many times
-    /// while it has the line, but with two of them stores wait for the one and the other in turn.
-    pub(super) fn crowded(&self, nest: &Map) -> Vec<VarId> {
-        let own = visit::declared(&nest.body);
-        let mut found: Vec<VarId> = Vec::new();
-        visit::walk_stmts(&nest.body, |stmt| {
-            let StmtKind::Loop(node) = &stmt.kind else { return };
-            visit::walk_stmts(&node.body, |stmt| {
-                let StmtKind::Store { place, .. } = &stmt.kind else { return };
-                let one_line = self.bytes(place.array) <= f64::from(self.model.line);
-                if one_line && !own.contains(&place.array) && !found.contains(&place.array) {
-                    found.push(place.array);
-                }
-            });
-        });
-        if found.len() > 1 { found } else { Vec::new() }
     }
 
     /// What is known of a variable from now on.

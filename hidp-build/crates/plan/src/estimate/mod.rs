@@ -17,8 +17,11 @@ use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::Scalar;
 
 mod access;
+mod nest;
 #[cfg(test)]
 mod tests;
+
+use nest::Nest;
 
 /// Picoseconds.
 const MICROSECOND: f64 = 1e6;
@@ -32,31 +35,44 @@ pub(super) struct Estimate {
     pub(super) declined: bool,
 }
 
-/// A call whose dimensions have these sizes, on so many threads; nothing if the plan does not fit the function.
-pub(super) fn estimate(
-    program: &Program,
-    func: &Func,
-    plan: &Plan,
-    sizes: &[i64],
-    (threads, model): (f64, &Model),
-) -> Option<Estimate> {
-    let maps = nests(func);
-    let read = |(map, nest)| Mapping::read(program, func, map, nest).ok();
-    let mappings: Option<Vec<Mapping>> = maps.iter().copied().zip(&plan.nests).map(read).collect();
-    let mut call = Call {
-        program,
-        func,
-        model,
-        of: model.estimates,
-        threads,
-        nests: maps.into_iter().zip(mappings?).collect(),
-        known: func.dims.iter().copied().zip(sizes.iter().copied()).chain(program.usual_settings(func)).collect(),
-        loaded: OrdSet::new(),
-        conditions: [0, 0],
-    };
-    let time = call.host(&func.body);
-    let [held, failed] = call.conditions;
-    Some(Estimate { time, declined: failed > 0 && held == 0 })
+/// A version: a function and how a plan runs it.
+pub(super) struct Version<'a> {
+    program: &'a Program,
+    func: &'a Func,
+    model: &'a Model,
+    nests: Vec<Nest<'a>>,
+}
+
+impl<'a> Version<'a> {
+    /// Nothing if the plan does not fit the function.
+    pub(super) fn new(program: &'a Program, func: &'a Func, plan: &Plan, model: &'a Model) -> Option<Version<'a>> {
+        let read = |(map, nest)| {
+            let mapping = Mapping::read(program, func, map, nest).ok()?;
+            Some(Nest::new((program, func), map, mapping, model))
+        };
+        let nests: Option<Vec<Nest<'a>>> = nests(func).into_iter().zip(&plan.nests).map(read).collect();
+        Some(Version { program, func, model, nests: nests? })
+    }
+
+    /// A call whose dimensions have these sizes, on so many threads.
+    pub(super) fn at(&self, sizes: &[i64], threads: f64) -> Estimate {
+        let Version { program, func, model, ref nests } = *self;
+        let dims = func.dims.iter().copied().zip(sizes.iter().copied());
+        let mut call = Call {
+            program,
+            func,
+            model,
+            of: model.estimates,
+            threads,
+            nests,
+            known: dims.chain(program.usual_settings(func)).collect(),
+            loaded: OrdSet::new(),
+            conditions: [0, 0],
+        };
+        let time = call.host(&func.body);
+        let [held, failed] = call.conditions;
+        Estimate { time, declined: failed > 0 && held == 0 }
+    }
 }
 
 struct Call<'a> {
@@ -65,7 +81,7 @@ struct Call<'a> {
     model: &'a Model,
     of: Estimates,
     threads: f64,
-    nests: Vec<(&'a Map, Mapping)>,
+    nests: &'a [Nest<'a>],
     /// Dimensions, and what else is computed from sizes; iterators have their means.
     known: OrdMap<VarId, i64>,
     /// Variables that have what was loaded.
@@ -157,22 +173,16 @@ impl<'a> Call<'a> {
     }
 
     fn nest(&mut self, map: &'a Map) -> f64 {
-        let Some(at) = self.nests.iter().position(|(known, _)| std::ptr::eq(*known, map)) else { return 0.0 };
-        let (mut mapping, mut packed) = (self.nests[at].1.clone(), Vec::new());
-        if mapping.strategy == Strategy::Wide {
-            match self.packed(map) {
-                Some(arrays) => packed = arrays,
-                // Its iterations run in order.
-                None => mapping = crate::candidates::mapping(self.program, self.func, map, Strategy::Rows, self.model),
-            }
-        }
+        let nests = self.nests;
+        let Some(nest) = nests.iter().find(|nest| std::ptr::eq(nest.map, map)) else { return 0.0 };
+        let (mapping, packed) = self.runs(nest);
         let parts = self.iterations(map);
         let shared = mapping.strategy != Strategy::Serial;
         let copies: f64 = packed.iter().map(|array| self.elements(*array)).sum();
-        let crowded = if shared { self.crowded(map) } else { Vec::new() };
-        let mut around = Around { mapping: Some(&mapping), packed, shared, crowded, ..Around::default() };
+        let crowded = if shared { self.crowded(nest) } else { Vec::new() };
+        let mut around = Around { mapping: Some(mapping), packed, shared, crowded, ..Around::default() };
         let mut time = self.map(map, &mut around) + copies * f64::from(self.of.scalar);
-        time += self.transferred(map) + f64::from(self.of.nest);
+        time += self.transferred(nest) + f64::from(self.of.nest);
         match mapping.strategy {
             Strategy::Serial => time,
             // Threads start for each iteration.

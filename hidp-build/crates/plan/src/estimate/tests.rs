@@ -11,8 +11,8 @@ fn time(text: &str, name: &str, size: i64, threads: f64) -> f64 {
     let func = &program.funcs[id];
     let plans = candidates(&program, id, &model);
     let plan = plans.iter().find(|plan| plan.name == name).unwrap_or_else(|| panic!("{name}: {plans:?}"));
-    let found = estimate(&program, func, plan, &vec![size; func.dims.len()], (threads, &model));
-    found.expect("plans fit").time
+    let version = Version::new(&program, func, plan, &model).expect("plans fit");
+    version.at(&vec![size; func.dims.len()], threads).time
 }
 
 fn vector(body: &str) -> String {
@@ -174,10 +174,8 @@ fn vectors_that_are_not_full_cost_as_much() {
     let func = &program.funcs[program.entries[0]];
     let plans = candidates(&program, program.entries[0], &model);
     let lanes = plans.iter().find(|plan| plan.name == "lanes").expect("columns are neighbours");
-    let columns = |count: i64| {
-        let found = estimate(&program, func, lanes, &[1000, count], (1.0, &model));
-        found.expect("plans fit").time
-    };
+    let version = Version::new(&program, func, lanes, &model).expect("plans fit");
+    let columns = |count: i64| version.at(&[1000, count], 1.0).time;
     let [few, full] = [columns(16) / columns(1), columns(64) / columns(16)];
     assert!(few < 3.0 && (3.0..5.0).contains(&full), "{few} {full}");
 }
