@@ -7,7 +7,7 @@ use hidp_syntax::ordered::OrdSet;
 
 /// Rules for the versions of one entry that are compared.
 const MOST: usize = 3;
-/// How much more a version may take where it does what the usual one does.
+/// How much more a version may take where it does what the usual one does, or where points are far.
 const EVEN: f64 = 1.02;
 
 /// Versions at one point, on so many threads.
@@ -15,6 +15,8 @@ pub(crate) struct Compared {
     /// The measures there.
     pub(crate) measures: Vec<Option<i64>>,
     pub(crate) threads: i64,
+    /// Whether more is long at once than at most points: a rule may hold here, and need not gain.
+    pub(crate) far: bool,
     /// The time of the version that runs without what is compared.
     pub(crate) usual: f64,
     /// Each version that is compared; none if its time cannot be told.
@@ -111,7 +113,7 @@ fn together(places: &[Compared], paired: &[[usize; 2]]) -> Vec<Vec<Condition>> {
 /// What a rule gains over all points together, and how many it need not be for: of equal gains the rule for fewer of those is better.
 type Worth = (f64, std::cmp::Reverse<usize>);
 
-/// What a rule is worth, if it gains at each point that it is for, or loses nothing where its version is none of its own. A multiple of the
+/// What a rule is worth, if it gains at each point that it is for, or loses nothing where points are far or its version is none of its own. A multiple of the
 /// threads has to be met on any number of them: else it says nothing of threads.
 fn value_of(
     places: &[Compared],
@@ -127,17 +129,15 @@ fn value_of(
             continue;
         }
         let before = chosen.and_then(|form| place.ratio(form)).unwrap_or(1.0);
-        let after = place.ratio(form)?;
-        let declined = place.declines(form);
-        if after > before * if declined { EVEN } else { gain } {
+        let (after, declined) = (place.ratio(form)?, place.declines(form));
+        if after > before * if declined || place.far { EVEN } else { gain } {
             return None;
         }
-        match declined {
-            true => needless += 1,
-            false => {
-                all += (before / after).ln();
-                met.insert(place.threads);
-            }
+        if declined || after > before * gain {
+            needless += 1;
+        } else if !place.far {
+            all += (before / after).ln();
+            met.insert(place.threads);
         }
     }
     let by_threads = when.iter().any(|when| matches!(when.bound, Bound::PerThread(_)));
@@ -232,7 +232,8 @@ mod tests {
             for threads in [1, 8] {
                 let (usual, time) = times([first, second], threads as f64);
                 let forms = vec![Some(Form { time, declined: false })];
-                places.push(Compared { measures: vec![Some(first), Some(second)], threads, usual, forms });
+                let measures = vec![Some(first), Some(second)];
+                places.push(Compared { measures, threads, far: false, usual, forms });
             }
         }
         gaining(&places, &["in order"], paired, 0.8)
@@ -268,6 +269,27 @@ mod tests {
             (all, if first >= 256 { all / 2.0 } else { all * 2.0 })
         };
         assert_eq!(by_threads(always, &[[0, 1], [1, 0]]), [rule_by(0, 256, "in order")]);
+    }
+
+    #[test]
+    fn far_points_bound_rules_and_need_not_gain() {
+        let place = |value, far, ratio| Compared {
+            measures: vec![Some(value)],
+            threads: 1,
+            far,
+            usual: 1.0,
+            forms: vec![Some(Form { time: ratio, declined: false })],
+        };
+        let rules_with = |ratio| gaining(&[place(1, false, 0.5), place(16, true, ratio)], &["a"], &[], 0.8);
+        let small = Rule {
+            conditions: vec![Condition { measure: 0, least: false, bound: Bound::Fixed(16) }],
+            plan: "a".to_owned(),
+        };
+        assert_eq!(rules_with(1.5), [small]);
+        let large = [place(1, false, 1.0), place(16, false, 0.5), place(256, true, 1.0)];
+        assert_eq!(gaining(&large, &["a"], &[], 0.8), [rule_by(0, 16, "a")]);
+        // What gains there alone is no reason for a rule.
+        assert_eq!(gaining(&[place(1, false, 1.0), place(16, true, 0.1)], &["a"], &[], 0.8), []);
     }
 
     fn rule_by(measure: usize, bound: i64, plan: &str) -> Rule {

@@ -8,7 +8,7 @@ use crate::estimate::{Estimate, Version};
 use crate::gains::{Compared, Form, gaining};
 use crate::measures::{INNER, PARALLEL};
 use crate::notation::Plan;
-use crate::sizes::points;
+use crate::sizes::{points, points_of};
 use crate::target::Model;
 use hidp_ir::par::visit;
 use hidp_ir::par::{Block, Func, FuncId, Program, Stmt, StmtKind, VarId};
@@ -111,13 +111,13 @@ pub fn promise(
         dispatch,
         model,
     };
-    let sizes = points(func.dims.len(), STEP);
-    let at = |sizes: &Vec<i64>| versions.compared_at(func, sizes);
-    let places: Vec<[Compared; 2]> = sizes.iter().filter_map(at).collect();
+    let (near, all) = (points(func.dims.len(), STEP).len(), points_of(func, STEP));
+    let at = |(number, sizes): (usize, &Vec<i64>)| versions.compared_at(func, sizes, number >= near);
+    let places: Vec<[Compared; 2]> = all.iter().enumerate().filter_map(at).collect();
     let gain = 1.0 - f64::from(model.estimates.gain) / 100.0;
     let names: Vec<&str> = forms.iter().map(|(_, plan)| plan.name.as_str()).collect();
     let least = |form: usize| {
-        let runs = places.iter().filter(|place| !place.iter().all(|place| place.declines(form)));
+        let runs = places.iter().filter(|place| !place.iter().all(|place| place.far || place.declines(form)));
         let worst = runs.filter_map(|[one, many]| Some(one.ratio(form)?.max(many.ratio(form)?)));
         worst.min_by(f64::total_cmp)
     };
@@ -139,7 +139,7 @@ struct Versions<'a> {
 
 impl Versions<'_> {
     /// Versions at given sizes, on one thread and on many.
-    fn compared_at(&self, func: &Func, sizes: &[i64]) -> Option<[Compared; 2]> {
+    fn compared_at(&self, func: &Func, sizes: &[i64], far: bool) -> Option<[Compared; 2]> {
         let known: OrdMap<VarId, i64> = func.dims.iter().copied().zip(sizes.iter().copied()).collect();
         let measures: Vec<Option<i64>> = self.dispatch.measures.iter().map(|measure| measure.at(&known)).collect();
         let on = |threads: u32| {
@@ -152,7 +152,7 @@ impl Versions<'_> {
             };
             let usual = usual.as_ref()?.at(sizes, threads.into()).time;
             let forms = self.forms.iter().map(form).collect();
-            Some(Compared { measures: measures.clone(), threads: threads.into(), usual, forms })
+            Some(Compared { measures: measures.clone(), threads: threads.into(), far, usual, forms })
         };
         Some([on(1)?, on(self.model.estimates.threads)?])
     }
