@@ -13,7 +13,9 @@ use crate::target::Model;
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::lanes::vectorisable;
 use hidp_ir::par::visit::{self, Role, Visitor, look};
-use hidp_ir::par::{Access, Block, Expr, ExprKind, Fold, FoldFn, Func, Map, Place, Program, Stmt, StmtKind, VarId};
+use hidp_ir::par::{
+    Access, Block, Expr, ExprKind, Fold, FoldFn, Func, Iter, Map, Place, Program, Stmt, StmtKind, VarId,
+};
 use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
 
@@ -69,6 +71,11 @@ pub(crate) fn gain(program: &Program, func: &Func, map: &Map, model: &Model) -> 
         let why = "iterations have no loops, or maps alone, so that vectors run along neighbours anyhow";
         return Err(GAIN.refused(span_of(map), why));
     }
+    if let Some(count) = constant_count(lane)
+        && count < i128::from(model.narrow)
+    {
+        return Err(GAIN.refused(lane.span, "its range has fewer iterations than pay for lanes"));
+    }
     if MARGIN * look.in_lanes <= look.in_order {
         return Ok(());
     }
@@ -77,9 +84,14 @@ pub(crate) fn gain(program: &Program, func: &Func, map: &Map, model: &Model) -> 
     Err(GAIN.refused(at, why))
 }
 
+/// How many values an iterator that advances by one takes, if that is a constant.
+fn constant_count(iter: &Iter) -> Option<i128> {
+    Some(iter.hi.as_int()? - iter.lo.as_int()?)
+}
+
 /// What is left in order of the cost of a map inside whose neighbours run in lanes of their own.
 fn own_lanes(map: &Map) -> f64 {
-    let last = map.iters.last().and_then(|iter| Some(iter.hi.as_int()? - iter.lo.as_int()?));
+    let last = map.iters.last().and_then(constant_count);
     let iterations = last.map_or(ITERATIONS, |count| count.max(1) as f64);
     let ends = if map.folds.is_empty() { ENDS } else { FOLDED_ENDS };
     (1.0 / OWN_LANES + ends / iterations).min(1.0)
@@ -326,6 +338,18 @@ mod tests {
         let text = "function f input float x[N]; output int y[N];
             { map { i := [0:N); float v = x[i]; int k = 0; while (v > 1) { v = v * 0.5; k = k + 1; } y[i] = k; } }";
         assert_eq!(of(text), ("kept".into(), "wide".into()));
+    }
+
+    #[test]
+    fn ranges_that_are_always_short_have_no_lanes() {
+        let text = |count: u32| {
+            format!(
+                "function f input float x[8]; inout int y[8];
+                {{ map {{ i := [0:{count}); float v = x[i]; int k = 0; while (v > 1) {{ v = v * 0.5; k = k + 1; }} y[i] = k; }} }}"
+            )
+        };
+        assert_eq!(of(&text(8)).0, "kept");
+        assert_eq!(of(&text(7)).0, "excluded: its range has fewer iterations than pay for lanes");
     }
 
     #[test]
