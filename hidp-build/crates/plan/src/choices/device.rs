@@ -1,6 +1,6 @@
 //! What nests on graphics processors do by a number.
 
-use super::{ANY, Choice, Facts, NEVER, Numbers};
+use super::{ANY, Choice, Facts, Found, NEVER, Numbers};
 use crate::cuts::is_heavy;
 use crate::device_levels::is_ordered;
 use crate::loads;
@@ -106,7 +106,7 @@ const RESIDENT: Numbers = Numbers::From(2, 2048);
 
 /// How many iterations threads take side by side, and for how many threads registers are left, of each map that is launched.
 pub(super) fn choose_loads(program: &Program, func: &Func, nest: &Map, mapping: &mut Mapping, model: &DeviceModel) {
-    let facts = Facts { program, func, nest, mapping };
+    let facts = Facts { program, func, nest, mapping, found: &Found::default() };
     let (mut items, mut resident) = (OrdMap::new(), OrdMap::new());
     for map in launched(nest, &|var| facts.mapping.exec(var)) {
         let own = if facts.is_side_by_side(map) { loads::side_by_side(func, map, model) } else { 1 };

@@ -12,6 +12,7 @@ use super::notation::{FoldOption, Property};
 use super::{copied_by_blocks, inner_maps, inside, short};
 use crate::target::{DeviceModel, Model};
 use hidp_ir::par::{Func, Map, Program};
+use std::cell::OnceCell;
 
 /// A nest and how it runs, as far as that is known.
 pub(crate) struct Facts<'a> {
@@ -19,6 +20,14 @@ pub(crate) struct Facts<'a> {
     pub(crate) func: &'a Func,
     pub(crate) nest: &'a Map,
     pub(crate) mapping: &'a Mapping,
+    pub(crate) found: &'a Found,
+}
+
+/// What is found once for a nest, when a row asks for it.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// Whether its iterations run in order at times, if they run in lanes.
+    may_be_in_order: OnceCell<bool>,
 }
 
 /// A word with a number.
@@ -99,13 +108,14 @@ impl<W, M> Choice<W, M> {
 impl<M> Table<M> {
     /// What the planner takes for a nest of which all else is decided.
     fn choose(&self, program: &Program, func: &Func, nest: &Map, mapping: &mut Mapping, model: &M) {
+        let found = &Found::default();
         for choice in self.of_nests {
-            let number = choice.chosen(&Facts { program, func, nest, mapping }, nest, model);
+            let number = choice.chosen(&Facts { program, func, nest, mapping, found }, nest, model);
             mapping.choices.extend(number.map(choice.word));
         }
         for map in maps_of(nest) {
             for choice in self.of_folds {
-                let number = choice.chosen(&Facts { program, func, nest, mapping }, map, model);
+                let number = choice.chosen(&Facts { program, func, nest, mapping, found }, map, model);
                 if let (Some(number), Some(key)) = (number, key(map)) {
                     let options = &mut mapping.cuts.entry(key).or_default().options;
                     options.push((choice.word)(number));
@@ -184,7 +194,7 @@ pub(super) fn choose_on_device(program: &Program, func: &Func, nest: &Map, mappi
 
 /// Why the launches of a nest cannot be joined to others.
 pub(super) fn joined_misfit(program: &Program, func: &Func, nest: &Map, mapping: &Mapping) -> Option<Misfit> {
-    joined::suits(&Facts { program, func, nest, mapping }).err()
+    joined::suits(&Facts { program, func, nest, mapping, found: &Found::default() }).err()
 }
 
 /// Whether the launches of a nest are joined to others where they can be.

@@ -345,7 +345,8 @@ impl Facts<'_> {
 
     /// Whether iterations in lanes may turn out to be too long for it. Then maps inside have the lanes.
     fn is_in_order_at_times(&self) -> bool {
-        self.mapping.strategy == Strategy::Wide && wide::may_be_in_order(self.program, self.func, self.nest)
+        let may_be = || wide::may_be_in_order(self.program, self.func, self.nest);
+        self.mapping.strategy == Strategy::Wide && *self.found.may_be_in_order.get_or_init(may_be)
     }
 
     /// Whether vector lanes may have parts of a fold: as its line says, where tiles of lanes are too narrow, iterations in lanes too long,
@@ -360,7 +361,7 @@ impl Facts<'_> {
         let row = || inner_maps(&self.nest.body).into_iter().any(|inner| std::ptr::eq(inner, map));
         let may_be_narrow = self.has_lane_tiles() && self.mapping.number(Property::Fewest).is_some();
         let narrow = || may_be_narrow && row() && map.directives.unroll.is_none();
-        let lanes = self.has_lanes(map) || narrow() || row() && self.is_in_order_at_times();
-        !map.folds.is_empty() && lanes && vectorisable(self.program, self.func, map)
+        let lanes = || self.has_lanes(map) || narrow() || row() && self.is_in_order_at_times();
+        !map.folds.is_empty() && vectorisable(self.program, self.func, map) && lanes()
     }
 }

@@ -1,7 +1,7 @@
 //! Lines as mappings: what devices share with processors, and processors.
 
 use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Names, Recipe, Strategy, key};
-use crate::choices::{self, Facts};
+use crate::choices::{self, Facts, Found};
 use crate::inside;
 use crate::notation::{self, Index, Memory, Nest, Place, Property, Size, StageOption, Step};
 use crate::short::with_rows;
@@ -314,7 +314,7 @@ impl Lines {
         mapping.cuts = self.cuts.clone();
         mapping.choices = self.choices();
         mapping.joined = self.joined;
-        choices::judge(&Facts { program, func, nest: map, mapping: &mapping })?;
+        choices::judge(&Facts { program, func, nest: map, mapping: &mapping, found: &Found::default() })?;
         if mapping.number(Property::Written).is_some() {
             mapping.rows = with_rows(program, func, map);
         }

@@ -4,7 +4,7 @@ use super::read::{Lines, Resolved, cut_of, dim_of};
 use super::write_device::{NOT_SAID, level_of, part_axis};
 use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Recipe, Staging, Strategy, Tiling, key};
 use crate::blocks::{BlockLine, Blocks, covers, suits, with_blocks};
-use crate::choices::{self, Facts};
+use crate::choices::{self, Facts, Found};
 use crate::notation::{Axis, FoldOption, Place, Size};
 use crate::tiled::MOST_COPIES;
 use crate::{MOST_MOVED, NearArray, inner_maps, iterators, near, private, splits, tiled};
@@ -51,7 +51,7 @@ impl Lines {
         self.loads_of(map, &mut mapping)?;
         mapping.choices = self.choices();
         mapping.joined = self.joined;
-        choices::judge_on_device(&Facts { program, func, nest: map, mapping: &mapping })?;
+        choices::judge_on_device(&Facts { program, func, nest: map, mapping: &mapping, found: &Found::default() })?;
         Ok(mapping)
     }
 

@@ -146,8 +146,16 @@ fn best(facts: &Facts<'_>, space: &Space, numbers: &Numbers, model: &DeviceModel
     best
 }
 
-/// The best row of a nest's space: the first of [`best`]. A row that is likely to be it is looked at first.
-fn fastest(facts: &Facts<'_>, space: &Space, numbers: &Numbers, model: &DeviceModel, likely: usize) -> Option<usize> {
+/// The rows of a nest's space where its iterators have these numbers.
+struct Fastest {
+    /// The best: the first of [`best`].
+    row: Option<usize>,
+    /// The times of all; nothing of those that take longer.
+    times: Vec<Option<f64>>,
+}
+
+/// A row that is likely to be the best is looked at first.
+fn fastest(facts: &Facts<'_>, space: &Space, numbers: &Numbers, model: &DeviceModel, likely: usize) -> Fastest {
     let mut limit = f64::INFINITY;
     let mut times: Vec<Option<Predicted>> = vec![None; space.rows.len()];
     let first = (likely < space.rows.len()).then_some(likely);
@@ -157,7 +165,8 @@ fn fastest(facts: &Facts<'_>, space: &Space, numbers: &Numbers, model: &DeviceMo
         let within = |time: &Predicted| time.total() * ALIKE * (1.0 + 1e-9);
         limit = times[at].as_ref().map_or(limit, |time| limit.min(within(time)));
     }
-    least(&times)
+    let totals = times.iter().map(|time| time.as_ref().map(Predicted::total));
+    Fastest { row: least(&times), times: totals.collect() }
 }
 
 /// Times are alike that differ by less.

@@ -1,7 +1,7 @@
 //! The plans that the search makes: each nest has the mapping that is best for it at some sizes, where that promises more than every other plan.
 
 use super::facts::{Facts, Numbers, known_at};
-use super::{Domain, Space, cost, fastest, space_of};
+use super::{Domain, Fastest, Space, cost, fastest, space_of};
 use crate::blame::span_of;
 use crate::dispatch::Rule;
 use crate::gains::{Point, chosen_at, fitted};
@@ -33,6 +33,9 @@ pub(super) struct Entry<'a> {
 /// Times of a nest under a mapping, with each of its numbers.
 type Times = Vec<Option<f64>>;
 
+/// What was found with some of a nest's numbers.
+type Looked = OrdMap<usize, Fastest>;
+
 impl<'a> Entry<'a> {
     pub(super) fn of(
         program: &'a Program,
@@ -55,11 +58,12 @@ impl<'a> Entry<'a> {
         Entry { program, func, maps, facts, model, numbers, points }
     }
 
-    /// The times of a nest under a mapping.
-    fn times(&self, nest: usize, mapping: &Mapping) -> Times {
+    /// The times of a nest under a mapping, but for those that are known.
+    fn times(&self, nest: usize, mapping: &Mapping, known: impl Fn(usize) -> Option<f64>) -> Times {
         let Some(facts) = &self.facts[nest] else { return Vec::new() };
-        let time = |numbers: &Numbers| Some(cost::predict(facts, numbers, mapping, self.model)?.total());
-        self.numbers[nest].iter().map(time).collect()
+        let predicted = |numbers: &Numbers| Some(cost::predict(facts, numbers, mapping, self.model)?.total());
+        let time = |(number, own): (usize, &Numbers)| known(number).or_else(|| predicted(own));
+        self.numbers[nest].iter().enumerate().map(time).collect()
     }
 
     /// The time of the nests that are searched, which have these numbers; nothing if one of them is not predicted.
@@ -80,16 +84,17 @@ impl<'a> Entry<'a> {
         nests.map(|(facts, map)| Some(space_of(self.program, self.func, map, domain, facts.as_ref()?))).collect()
     }
 
-    /// Rows of the spaces of all nests, each the best at some of the sizes; of nests that are not searched the first.
-    fn candidates(&self, spaces: &[Option<Space>], is_asked: &dyn Fn(usize) -> bool) -> Vec<Vec<usize>> {
-        let mut known: Vec<OrdMap<usize, Option<usize>>> = spaces.iter().map(|_| OrdMap::new()).collect();
+    /// Rows of the spaces of all nests, each the best at some of the sizes; of nests that are not searched the first. Besides, what was found with
+    /// each of a nest's numbers.
+    fn candidates(&self, spaces: &[Option<Space>], is_asked: &dyn Fn(usize) -> bool) -> (Vec<Vec<usize>>, Vec<Looked>) {
+        let mut known: Vec<Looked> = spaces.iter().map(|_| OrdMap::new()).collect();
         // The best at other sizes.
         let mut likely = vec![0; spaces.len()];
         let mut best_of = |nest: usize, number: usize| {
             let (Some(facts), Some(space)) = (&self.facts[nest], &spaces[nest]) else { return Some(0) };
             let numbers = &self.numbers[nest][number];
             let best = || fastest(facts, space, numbers, self.model, likely[nest]);
-            let found = *known[nest].entry(number).or_insert_with(best);
+            let found = known[nest].entry(number).or_insert_with(best).row;
             likely[nest] = found.unwrap_or(likely[nest]);
             found
         };
@@ -99,15 +104,16 @@ impl<'a> Entry<'a> {
         let mut found: Vec<Vec<usize>> = asked.filter_map(|(_, (_, numbers))| rows(numbers)).collect();
         found.sort();
         found.dedup();
-        found
+        (found, known)
     }
 
     /// The times of each of these rows of all nests at each point.
-    fn times_of_rows(&self, spaces: &[Option<Space>], candidates: &[Vec<usize>]) -> Vec<Point> {
+    fn times_of_rows(&self, spaces: &[Option<Space>], candidates: &[Vec<usize>], looked: &[Looked]) -> Vec<Point> {
         let mut known: Vec<OrdMap<usize, Times>> = spaces.iter().map(|_| OrdMap::new()).collect();
         for (nest, space) in spaces.iter().enumerate() {
             for row in candidates.iter().map(|rows| rows[nest]) {
-                let times = || space.as_ref().map_or(Vec::new(), |space| self.times(nest, &space.rows[row].1));
+                let found = |number: usize| looked[nest].get(&number)?.times[row];
+                let times = || space.as_ref().map_or(Vec::new(), |space| self.times(nest, &space.rows[row].1, found));
                 known[nest].entry(row).or_insert_with(times);
             }
         }
@@ -150,7 +156,7 @@ impl<'a> Entry<'a> {
         let mut known: Vec<Vec<(&Mapping, Times)>> = self.facts.iter().map(|_| Vec::new()).collect();
         for (nest, mapping) in plans.iter().flatten().flat_map(|mappings| mappings.iter().enumerate()) {
             if known[nest].iter().all(|(other, _)| *other != mapping) {
-                known[nest].push((mapping, self.times(nest, mapping)));
+                known[nest].push((mapping, self.times(nest, mapping, |_| None)));
             }
         }
         let times_of = |(nest, mapping): (usize, &Mapping)| {
@@ -241,8 +247,8 @@ pub(crate) fn searched_plans(
     let is_asked = |at: usize| chosen[at].is_some_and(|chosen| points[at].times[chosen].is_some());
     let others = planned.first()?.as_ref()?;
     let spaces = entry.spaces();
-    let candidates = entry.candidates(&spaces, &is_asked);
-    let times = entry.times_of_rows(&spaces, &candidates);
+    let (candidates, looked) = entry.candidates(&spaces, &is_asked);
+    let times = entry.times_of_rows(&spaces, &candidates, &looked);
     let found = Candidates { points, chosen, times, gain: part_left(model.search_gain) };
     let best = found.best(model.search_plans as usize);
     if best.is_empty() {

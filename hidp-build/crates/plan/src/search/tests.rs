@@ -526,7 +526,12 @@ fn predictions_that_end_early_change_nothing() {
                 let expected = search.best(&numbers).first().map(|(at, _)| *at);
                 for likely in [0, search.space.rows.len() / 2, usize::MAX] {
                     let found = fastest(&search.facts, &search.space, &numbers, search.model, likely);
-                    assert_eq!(found, expected, "{sizes:?}, beginning with {likely}");
+                    assert_eq!(found.row, expected, "{sizes:?}, beginning with {likely}");
+                    for ((_, mapping), time) in search.space.rows.iter().zip(&found.times) {
+                        let whole = cost::predict(&search.facts, &numbers, mapping, search.model);
+                        assert!(time.is_none() || *time == whole.map(|time| time.total()), "{time:?}, not {whole:?}");
+                    }
+                    assert!(expected.is_none_or(|row| found.times[row].is_some()), "{sizes:?}");
                 }
             }
         });
