@@ -64,8 +64,8 @@ struct Borders<'a> {
 }
 
 impl<'a> Borders<'a> {
-    /// Those on which a branch depends that loads or stores, or a choice between indices. None of a loop that is not in lanes, or folds
-    /// others than integers.
+    /// Those on which a branch depends that loads or stores, a choice between indices, or whether an operand loads. None of a loop that is
+    /// not in lanes, or folds others than integers.
     fn of(node: &Loop, params: &'a [VarId], vars: &Arena<VarId, Var>) -> Borders<'a> {
         let mut changed = OrdSet::from([node.var]);
         each_stmt(&node.body, &mut |stmt| {
@@ -96,6 +96,11 @@ impl<'a> Borders<'a> {
                     && (sub.ty == Ty::LONG || loads(then) || loads(otherwise))
                 {
                     self.of_condition(cond);
+                }
+                if let ExprKind::Lazy(_, left, right) = &sub.kind
+                    && loads(right)
+                {
+                    self.of_condition(left);
                 }
             });
         }

@@ -5,7 +5,7 @@
 use super::space::Range;
 use super::{Binding, ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Expr, KernelId, LoopKind, Prim, PrimArg, Stmt, VarId};
-use hidp_ir::par::{BinOp, ExprKind, Map, visit};
+use hidp_ir::par::{self, BinOp, ExprKind, Map, visit};
 use hidp_plan::notation::FoldOption;
 use hidp_plan::{self as plan, Packed, PackedStore};
 use hidp_syntax::source::Span;
@@ -76,7 +76,7 @@ impl<'a> Lowerer<'a> {
         let stop = make::min(make::add(start.clone(), make::long(tile.into())), part.to.clone());
         let stop = self.body.fix("stop", stop);
         let count = self.body.slot("count", Ty::LONG, Some(make::long(0)));
-        if is_eager(packed) {
+        if is_eager(packed, map) {
             self.pack_in_lanes(packed, map, part, (&start, &stop), &tiles, count);
         } else {
             self.range_loop(&part.range, start.clone(), stop.clone(), LoopKind::Seq, &mut |this| {
@@ -108,9 +108,11 @@ impl<'a> Lowerer<'a> {
         let length = self.body.fix("length", make::sub(stop.clone(), start.clone()));
         let marks = self.body.tile("marks", Ty::BOOL, part.tile);
         let first = self.body.fix("first", make::add(part.range.lo.clone(), start.clone()));
-        let lane = self.body.enter_loop("lane");
-        let at = make::var(lane, Ty::LONG);
-        let value = self.body.fix("at", make::add(first, at.clone()));
+        let past = self.body.fix("past", make::add(first.clone(), length.clone()));
+        // The loop counts in the range, so that borders can be found.
+        let iteration = self.body.enter_loop("at");
+        let value = make::var(iteration, Ty::LONG);
+        let at = make::sub(value.clone(), first.clone());
         self.body.bindings.insert(part.range.var, Binding::Fixed(value));
         self.same_iteration(packed, map);
         for (store, tile) in packed.stores.iter().zip(tiles) {
@@ -119,7 +121,7 @@ impl<'a> Lowerer<'a> {
         }
         let counts = self.expr(packed.condition);
         self.body.push(Stmt::Store { target: make::element(marks, at), value: counts });
-        self.body.leave_loop(lane, make::long(0), length.clone(), LoopKind::Simd { reductions: Vec::new() });
+        self.body.leave_loop(iteration, first, past, LoopKind::Simd { reductions: Vec::new() });
         tiles.iter().for_each(|tile| self.pack_tile(*tile, marks, &length, count));
     }
 
@@ -230,9 +232,20 @@ fn as_counted(sum: Scalar, first: &Expr, past: &Expr) -> Vec<Expr> {
     vec![not_negative, make::binary(BinOp::Le, past.clone(), make::long(i32::MAX.into()))]
 }
 
-/// Whether the condition computes all of its operands. The compiler takes branches for others, and no lanes. (Values have no such operands.)
-fn is_eager(packed: &Packed<'_>) -> bool {
+/// Whether the condition computes all of its operands, but for borders, where the loop is cut. The compiler takes branches for others, and no
+/// lanes. (Values have no such operands.)
+fn is_eager(packed: &Packed<'_>, map: &Map) -> bool {
+    let at_border = |left: &par::Expr| map.iters.last().is_some_and(|iter| is_border(left, iter.var));
     let mut eager = true;
-    visit::walk_subexprs(packed.condition, |node| eager &= !matches!(node.kind, ExprKind::Lazy { .. }));
+    visit::walk_subexprs(packed.condition, |node| {
+        eager &= !matches!(&node.kind, ExprKind::Lazy { left, .. } if !at_border(left));
+    });
     eager
+}
+
+/// Whether a condition compares an iterator with a number.
+fn is_border(cond: &par::Expr, iter: par::VarId) -> bool {
+    let ExprKind::Binary { op, left, right, .. } = &cond.kind else { return false };
+    let is = |expr: &par::Expr| expr.kind == ExprKind::Read(iter);
+    op.is_comparison() && (is(left) && right.as_int().is_some() || is(right) && left.as_int().is_some())
 }

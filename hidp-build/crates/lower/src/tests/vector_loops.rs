@@ -30,6 +30,8 @@ fn first_and_last_iterations_are_taken_out_of_lanes() {
     assert_eq!(lanes_and_branches("if (i == n && x[i] > 3) { y[i] = 7; }"), twice);
     assert_eq!(lanes_and_branches("if (i == n || x[i] > 3) { y[i] = 7; }"), [2, 2]);
     assert_eq!(lanes_and_branches("y[i] += i == 0 ? 7 : x[i - 1];"), [2, 0]);
+    assert_eq!(lanes_and_branches("y[i] += i == 0 || x[i - 1] > 3 ? 7 : 8;"), [2, 0]);
+    assert_eq!(lanes_and_branches("y[i] += i == 0 || n > 3 ? 7 : 8;"), [1, 0]);
 }
 
 #[test]
@@ -71,6 +73,24 @@ fn folds_of_integers_are_cut_at_borders() {
     };
     assert_eq!(loops("int"), 2);
     assert_eq!(loops("float"), 0);
+}
+
+#[test]
+fn packed_elements_are_marked_in_lanes_between_borders() {
+    let marks = |condition: &str| {
+        let entry = lowered(&format!(
+            "function f input int x[N], k; partial output int y[N]; {{ long place[N];
+            map {{ i := [0:N); _f = {condition} ? 1l : 0l; }} exscan(\"+\", place[i], _f, i := [*]);
+            map {{ i := [0:N); if ({condition}) y[place[i]] = x[i]; }} }}"
+        ));
+        in_kernels(unit(&entry, "rows"), |stmt| matches!(stmt, Stmt::Prim(prim) if prim.function == "pack_marked"))
+    };
+    assert_eq!(marks("x[i] > 3"), 1);
+    assert_eq!(marks("i == 0 || x[i] != x[i - 1]"), 1);
+    assert_eq!(marks("i > 0 && x[i] != x[i - 1]"), 1);
+    // Where other operands say what is computed, no lanes are.
+    assert_eq!(marks("x[i] > 3 || x[i] < k"), 0);
+    assert_eq!(marks("i == k || x[i] < k"), 0);
 }
 
 #[test]
