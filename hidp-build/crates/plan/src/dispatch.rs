@@ -262,9 +262,7 @@ fn by_shape(program: &Program, func: &Func, plans: &[Plan], model: &Model) -> Di
     };
     let measures = of_nest(func, maps[dominant]);
     let mut rules = team_rules(plans, dominant, &measures, model);
-    let has_own_way = wide::asks_for_lanes(program, maps[dominant]);
-    let least = if has_own_way { Bound::PerThread(model.own_way.into()) } else { Bound::Fixed(model.narrow.into()) };
-    rules.extend(narrow_rule(plans, dominant, &measures, least));
+    rules.extend(narrow_rule((program, func), (maps[dominant], dominant), plans, &measures, model));
     rules.extend(alone_rule((program, func), (&maps, plans), dominant, &measures, model));
     Dispatch { measures, rules, ..Dispatch::default() }
 }
@@ -300,17 +298,30 @@ fn team_rules(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Mod
 }
 
 /// When a nest that prefers lanes has too few of them: the next plan that does without, unless other nests would lose whole iterations in lanes.
-fn narrow_rule(plans: &[Plan], dominant: usize, measures: &[Measure], least: Bound) -> Option<Rule> {
+fn narrow_rule(
+    (program, func): (&Program, &Func),
+    (map, dominant): (&Map, usize),
+    plans: &[Plan],
+    measures: &[Measure],
+    model: &Model,
+) -> Option<Rule> {
     let strategy = |plan: &Plan| plan.nests.get(dominant).map(strategy_of_threads);
-    let lanes = plans.first().filter(|plan| matches!(strategy(plan), Some(Strategy::Lanes | Strategy::Wide)));
-    let without = plans.iter().find(|plan| strategy(plan) == Some(Strategy::Rows)).filter(|_| lanes.is_some())?;
+    let lanes = strategy(plans.first()?).filter(|first| matches!(first, Strategy::Lanes | Strategy::Wide))?;
+    let without = plans.iter().find(|plan| strategy(plan) == Some(Strategy::Rows))?;
     let mut others = plans.iter().take(1).flat_map(|plan| &plan.nests).enumerate().filter(|(at, _)| *at != dominant);
     if others.any(|(_, nest)| strategy_of_threads(nest) == Strategy::Wide) {
         return None;
     }
     // A nest of one iterator has all of it in lanes.
     let width = measures.iter().position(|measure| measure.name == WIDTH).unwrap_or(0);
-    let conditions = vec![Condition { measure: width, least: false, bound: least }];
+    let bound = if wide::asks_for_lanes(program, map) {
+        Bound::PerThread(model.own_way.into())
+    } else if lanes == Strategy::Wide && !wide::part_early(program, func, map) {
+        Bound::Fixed(model.narrow_whole.into())
+    } else {
+        Bound::Fixed(model.narrow.into())
+    };
+    let conditions = vec![Condition { measure: width, least: false, bound }];
     (!measures.is_empty()).then(|| Rule { conditions, plan: without.name.clone() })
 }
 
@@ -329,6 +340,20 @@ mod tests {
             { map { r := [0:R); reduce(\"max\", best[r], d(; s = s, t = t[r][0:first[r])), i := [*], j := [*]); } }";
         let (_, rules) = of(text);
         assert!(rules.contains(&"parallel < 64 * threads: rows".to_owned()), "{rules:?}");
+    }
+
+    #[test]
+    fn few_whole_iterations_fill_lanes_unless_these_part() {
+        let text = |turn: &str| {
+            format!(
+                "function f input float x[N]; input int turns; output float y[N];
+                {{ map {{ i := [0:N); float v = x[i]; {turn} y[i] = v; }} }}"
+            )
+        };
+        let of = |turn: &str| of(&text(turn)).1;
+        assert_eq!(of("for (int k = 0; k < turns; k = k + 1) { v = v * v - 2; }"), ["parallel < 4: rows"]);
+        assert_eq!(of("while (v * v < 9) { v = v * v - 2; }"), ["parallel < 8: rows"], "the others wait");
+        assert_eq!(of("while (v > 0.1) { v = sqrt(v) - 0.2; }"), ["parallel < 4: rows"], "for long");
     }
 
     #[test]
@@ -440,7 +465,7 @@ mod tests {
         let long =
             "float s = 0; for (int n = 0; n < terms; n += 1) s += sin(x[i] * n) + t[n % M] * k[n % 3][1]; y[i] = s;";
         let rules = of(&function("map { j := [0:M); t[j] = w[j]; }", long));
-        assert_eq!(rules, (vec!["parallel = N".into()], vec!["parallel < 8: rows".into()]), "a copy");
+        assert_eq!(rules, (vec!["parallel = N".into()], vec!["parallel < 4: rows".into()]), "a copy");
         assert_eq!(of(&function("map { j := [0:M); t[j] = w[j] * 2; }", long)), rules, "what has no loop");
         let short = "y[i] = x[i] * t[i % M] + k[i % 3][1];";
         assert_eq!(of(&function("map { j := [0:M); t[j] = w[j]; }", short)).0, ["parallel = N"]);

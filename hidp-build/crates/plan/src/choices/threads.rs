@@ -158,7 +158,7 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 14] = [
         needed: NEVER,
         expected: "more vectors may be in flight together",
         suits: |facts, _| facts.mapping.number(Property::Flight).is_some(),
-        usual: |facts, nest, model| wide::part_early(facts, nest).then_some(model.flight_groups),
+        usual: |facts, nest, model| wide::part_early(facts.program, facts.func, nest).then_some(model.flight_groups),
     },
     Choice {
         word: Property::Ends,

@@ -57,6 +57,8 @@ pub struct Model {
     pub lane_unroll: u32,
     /// Minimum number of lanes for tiles of lanes.
     pub narrow: u32,
+    /// Minimum number of whole iterations in lanes, unless lanes leave loops of short latency at different times.
+    pub narrow_whole: u32,
     /// Iterations per thread from which lanes may take a way of their own, where those in order have another.
     pub own_way: u32,
     /// Minimum length of a reduction that fills its lanes.
@@ -308,6 +310,7 @@ impl Model {
             lane_tile: int("work", "lane_tile")?,
             lane_unroll: int("work", "lane_unroll")?,
             narrow: int("work", "narrow")?,
+            narrow_whole: int("work", "narrow_whole")?,
             own_way: int("work", "own_way")?,
             short_row: int("work", "short_row")?,
             short_gather: int("work", "short_gather")?,

@@ -5,7 +5,7 @@ use super::{Classes, in_lanes, jams};
 use crate::choices::Facts;
 use crate::target::Model;
 use hidp_ir::par::visit::{self, Role};
-use hidp_ir::par::{BinOp, Block, Expr, ExprKind, Func, Map, MathFn, Stmt, StmtKind, VarId};
+use hidp_ir::par::{BinOp, Block, Expr, ExprKind, Func, Map, MathFn, Program, Stmt, StmtKind, VarId};
 use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::ty::Scalar;
 
@@ -30,9 +30,8 @@ pub(crate) fn suits_few_registers(facts: &Facts<'_>, map: &Map, model: &Model) -
 
 /// Whether lanes leave an innermost loop at different times, and its latencies are short: groups of more lanes go on for longer, which
 /// costs short ranges as much as they gain.
-pub(crate) fn part_early(facts: &Facts<'_>, map: &Map) -> bool {
-    let func = facts.func;
-    let map = &*in_lanes(facts.program, func, map);
+pub(crate) fn part_early(program: &Program, func: &Func, map: &Map) -> bool {
+    let map = &*in_lanes(program, func, map);
     innermost(func, &Classes::of(map), map).iter().flatten().any(|own| own.parts_early)
 }
 

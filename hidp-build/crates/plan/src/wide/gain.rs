@@ -72,7 +72,7 @@ pub(crate) fn gain(program: &Program, func: &Func, map: &Map, model: &Model) -> 
         return Err(GAIN.refused(span_of(map), why));
     }
     if let Some(count) = constant_count(lane)
-        && count < i128::from(model.narrow)
+        && count < i128::from(model.narrow_whole)
     {
         return Err(GAIN.refused(lane.span, "its range has fewer iterations than pay for lanes"));
     }
@@ -348,8 +348,8 @@ mod tests {
                 {{ map {{ i := [0:{count}); float v = x[i]; int k = 0; while (v > 1) {{ v = v * 0.5; k = k + 1; }} y[i] = k; }} }}"
             )
         };
-        assert_eq!(of(&text(8)).0, "kept");
-        assert_eq!(of(&text(7)).0, "excluded: its range has fewer iterations than pay for lanes");
+        assert_eq!(of(&text(4)).0, "kept");
+        assert_eq!(of(&text(3)).0, "excluded: its range has fewer iterations than pay for lanes");
     }
 
     #[test]
