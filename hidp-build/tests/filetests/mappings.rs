@@ -7,7 +7,7 @@ use hidp_build::compiler::ir::imp::UnitTarget;
 use hidp_build::compiler::ir::par::{FuncId, Program};
 use hidp_build::compiler::plan::search::{Predicted, Whole};
 use hidp_build::compiler::plan::{
-    Dispatch, Limits, Natives, Plan, add_device_rules, candidates, dispatch, explore_device, nests,
+    Dispatch, Limits, Natives, Plan, Predictions, add_device_rules, candidates, dispatch, explore_device, nests,
 };
 use hidp_build::compiler::target::{DeviceModel, Model};
 use hidp_sys::HIDP_COUNTED_UPDATE;
@@ -150,7 +150,7 @@ impl<'a> Judged<'a> {
         let plans = explore_device(program, func, models.1, Limits::default(), Natives::default()).plans;
         let host = candidates(program, func, models.0);
         let mut dispatch = dispatch(program, item, &host, models.0);
-        add_device_rules(&mut dispatch, program, item, (&host[0], &plans), models);
+        add_device_rules(&mut dispatch, program, item, (&host[0], &plans), models, Predictions::default());
         Ok(Judged { name: &item.name, program, func, whole, plans, dispatch })
     }
 

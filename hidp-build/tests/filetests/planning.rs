@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use hidp_build::compiler::ir::par::{FuncId, Program};
-use hidp_build::compiler::plan::{Limits, Natives, SEARCHED, add_device_rules, candidates, dispatch, explore_device};
+use hidp_build::compiler::plan::{
+    Limits, Natives, SEARCHED, add_device_rules, candidates, dispatch, explore_with_times,
+};
 use hidp_build::compiler::target::{DeviceModel, Model};
 use walkdir::WalkDir;
 
@@ -62,8 +64,10 @@ fn plan(stem: &str, program: &Program, entry: FuncId, models: (&Model, &DeviceMo
         let begin = Instant::now();
         let host = candidates(program, entry, models.0);
         let mut dispatch = dispatch(program, func, &host, models.0);
-        let plans = explore_device(program, entry, models.1, Limits::default(), Natives::default()).plans;
-        add_device_rules(&mut dispatch, program, func, (&host[0], &plans), models);
+        let (explored, predictions) =
+            explore_with_times(program, entry, models.1, Limits::default(), Natives::default());
+        let plans = explored.plans;
+        add_device_rules(&mut dispatch, program, func, (&host[0], &plans), models, predictions);
         (begin.elapsed(), plans.iter().any(|plan| plan.name == SEARCHED))
     };
     let (time, searched) = (0..ROUNDS).map(|_| once()).min_by_key(|(time, _)| *time).expect("some rounds");

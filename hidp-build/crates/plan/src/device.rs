@@ -9,7 +9,7 @@ use super::mapping::{Exec, Mapping, Strategy};
 use super::near::{NearArray, near_nest};
 use super::private::{launched, private_arrays};
 use super::refusal::{BLOCK_SHARED, HOST, INSIDE, MEMORY_SIZE, NAMED, NATIVE, Refusal, SEQUENCE};
-use super::search::searched_plans;
+use super::search::{Predictions, searched_plans};
 use super::split::{split_nest, splits};
 use super::tiled::{Tiled, fits, tiled, tiled_nest};
 use super::variants::of_device;
@@ -56,15 +56,27 @@ pub fn explore_device(
     limits: Limits,
     natives: Natives,
 ) -> Explored {
-    let explored = explore_all(program, func, model, limits, natives);
-    asked::on_device(program, func, explored, model)
+    explore_with_times(program, func, model, limits, natives).0
+}
+
+/// The same, with what was predicted on the way: see [`crate::add_device_rules`].
+pub fn explore_with_times<'p>(
+    program: &'p Program,
+    func: FuncId,
+    model: &'p DeviceModel,
+    limits: Limits,
+    natives: Natives,
+) -> (Explored, Predictions<'p>) {
+    let mut predictions = Predictions::default();
+    let explored = explore_all(program, func, (model, &mut predictions), limits, natives);
+    (asked::on_device(program, func, explored, model), predictions)
 }
 
 /// The plans without what directives pin.
-pub(super) fn explore_all(
-    program: &Program,
+pub(super) fn explore_all<'p>(
+    program: &'p Program,
     func: FuncId,
-    model: &DeviceModel,
+    (model, predictions): (&'p DeviceModel, &mut Predictions<'p>),
     limits: Limits,
     natives: Natives,
 ) -> Explored {
@@ -103,7 +115,7 @@ pub(super) fn explore_all(
     if native.is_none() && !maps.iter().any(|map| is_asked_for(map)) {
         let measures = measures_of(func, &maps);
         let rules = rules_of(program, func, &maps, &explored.plans, &measures, model);
-        match searched_plans(program, func, &maps, &explored.plans, (&measures, &rules), model) {
+        match searched_plans(program, func, &maps, &explored.plans, (&measures, &rules), (model, predictions)) {
             Some(Ok(found)) => found.into_iter().for_each(|plan| explored.add(&plan.name.clone(), Ok(plan))),
             Some(Err(refusal)) => explored.add(SEARCHED, Err(Fate::Excluded(refusal))),
             None => {}

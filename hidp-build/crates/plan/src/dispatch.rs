@@ -11,7 +11,7 @@ use super::mapping::strategy_of_threads;
 use super::measures::{
     BALANCE, INNER, LONGEST, Measure, PARALLEL, TOTAL, WIDTH, levels, of_copies, of_nest, of_primitive, of_size,
 };
-use super::search::by_times;
+use super::search::{Predictions, by_times};
 use super::variants::is_variant;
 use super::wide;
 use super::work::work;
@@ -168,13 +168,15 @@ fn tunables(func: &Func, model: &Model) -> Vec<Tunable> {
 }
 
 /// Adds when which of the plans for a device runs, and when rather the processor, where it can: see [`Rule::HOST`]. These rules
-/// hold on devices only, those of other plans only elsewhere. `host` is what the processor prefers.
+/// hold on devices only, those of other plans only elsewhere. `host` is what the processor prefers. What was predicted to explore the plans is not
+/// predicted again.
 pub fn add_device_rules(
     dispatch: &mut Dispatch,
     program: &Program,
     func: &Func,
     (host, plans): (&Plan, &[Plan]),
     (cpu, model): (&Model, &DeviceModel),
+    predictions: Predictions<'_>,
 ) {
     if plans.is_empty() {
         return;
@@ -186,7 +188,7 @@ pub fn add_device_rules(
     let rules = rules_of(program, func, &maps, &usual, &dispatch.measures, model);
     // Whether variants pay is for tuners to find out.
     let own: Vec<Plan> = plans.iter().filter(|plan| !is_variant(plan, plans)).cloned().collect();
-    dispatch.rules.extend(by_times(program, func, &maps, &own, (&dispatch.measures, rules), model));
+    dispatch.rules.extend(by_times(program, func, &maps, &own, (&dispatch.measures, rules), (model, predictions)));
 }
 
 /// The measures of the nest that speaks for an entry.

@@ -80,7 +80,9 @@ pub use constraint::{LaneShape, gives_to_team, lane_iterator, lane_shape};
 pub use copied::{COPY_PADDING, copied_by_blocks, copied_targets};
 pub use cost::{Cost, cost};
 pub use cuts::rounds;
-pub use device::{NEAR, Natives, SEARCHED, SPLIT, explore_device, is_searched, native_name, scope_of};
+pub use device::{
+    NEAR, Natives, SEARCHED, SPLIT, explore_device, explore_with_times, is_searched, native_name, scope_of,
+};
 pub use device_levels::{leaves_values, scans_in_place};
 pub use directives::check_directives;
 pub use dispatch::{Bound, Condition, Dispatch, Rule, VersionsSet, add_device_rules, add_size, dispatch};
@@ -100,6 +102,7 @@ pub use record::{Record, read_records, stable_hash};
 pub use refusal::{CONSTRAINTS, Constraint, Refusal};
 pub use registers::is_own;
 pub use score::Score;
+pub use search::Predictions;
 pub use shape::{
     Stride, coefficient, gathers, invariant, irregular, straight, streamed_outputs, stride_of, vectorisable,
 };

@@ -5,8 +5,8 @@ use hidp_ir::imp;
 use hidp_ir::par::{Alternative, FaultKind, FuncId, Program, Setting};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
-    Dispatch, Form, LeftOut, Limits, Models, Natives, Pinned, Plan, Rule, VersionsSet, add_size, classes, dispatch,
-    explore, explore_device, form_of, loops, native_name, pinned, promise, shown,
+    Dispatch, Form, LeftOut, Limits, Models, Natives, Pinned, Plan, Predictions, Rule, VersionsSet, add_size, classes,
+    dispatch, explore, explore_with_times, form_of, loops, native_name, pinned, promise, shown,
 };
 use hidp_syntax::ast::Level;
 use hidp_syntax::ordered::OrdMap;
@@ -116,20 +116,31 @@ pub fn all_of_devices(
     entry: FuncId,
     models: Models<'_>,
 ) -> Vec<(FuncId, Vec<Plan>)> {
+    all_of_devices_with_times(input, program, entry, models).0
+}
+
+/// The same, with what was predicted of the entry itself.
+pub(super) fn all_of_devices_with_times<'p>(
+    input: &PipelineInput,
+    program: &'p Program,
+    entry: FuncId,
+    models: Models<'p>,
+) -> (Vec<(FuncId, Vec<Plan>)>, Predictions<'p>) {
     let pinned = pins(input, program, entry, models).device;
     if !pinned.is_empty() {
         let runs = |func: FuncId| runs_on_devices(program, func, input.options.natives);
-        return grouped(program, entry, pinned).into_iter().filter(|(func, _)| runs(*func)).collect();
+        let plans = grouped(program, entry, pinned).into_iter().filter(|(func, _)| runs(*func)).collect();
+        return (plans, Predictions::default());
     }
-    let usual = plans_of_devices(program, entry, &input.options, input.options.limits, models);
+    let (usual, predictions) = plans_of_devices(program, entry, &input.options, input.options.limits, models);
     let forms = program.alternatives_of(entry).filter(|form| form.on_device);
     let of = |form: &Alternative| {
         let found = at_level(form, &input.options, |limits| {
-            plans_of_devices(program, form.func, &input.options, limits, models)
+            plans_of_devices(program, form.func, &input.options, limits, models).0
         });
         Some((form.func, named(form, found.ok()?)))
     };
-    std::iter::once((entry, usual)).chain(forms.filter_map(of)).collect()
+    (std::iter::once((entry, usual)).chain(forms.filter_map(of)).collect(), predictions)
 }
 
 /// Compositions for devices that are no versions: their names, and the levels at which the planner has no plan for them.
@@ -140,7 +151,7 @@ pub fn left_out_of_devices(
     models: Models<'_>,
 ) -> Vec<(String, String)> {
     let of = |form: &Alternative| {
-        let plans = |limits| plans_of_devices(program, form.func, &input.options, limits, models);
+        let plans = |limits| plans_of_devices(program, form.func, &input.options, limits, models).0;
         Some((form.name.clone(), at_level(form, &input.options, plans).err()?))
     };
     let runs = |form: &&Alternative| form.on_device && runs_on_devices(program, form.func, input.options.natives);
@@ -152,16 +163,19 @@ fn runs_on_devices(program: &Program, func: FuncId, natives: Natives) -> bool {
     natives != Natives::Host || native_name(program, &program.funcs[func]).is_none()
 }
 
-fn plans_of_devices(
-    program: &Program,
+fn plans_of_devices<'p>(
+    program: &'p Program,
     func: FuncId,
     options: &Options,
     limits: Limits,
-    models: Models<'_>,
-) -> Vec<Plan> {
+    models: Models<'p>,
+) -> (Vec<Plan>, Predictions<'p>) {
     match runs_on_devices(program, func, options.natives) {
-        true => explore_device(program, func, models.device, limits, options.natives).plans,
-        false => Vec::new(),
+        true => {
+            let (explored, predictions) = explore_with_times(program, func, models.device, limits, options.natives);
+            (explored.plans, predictions)
+        }
+        false => (Vec::new(), Predictions::default()),
     }
 }
 

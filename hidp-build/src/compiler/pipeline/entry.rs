@@ -5,7 +5,9 @@ use hidp_ir::imp;
 use hidp_ir::par::{FuncId, Program};
 use hidp_lower::{Defect, lower, lower_also, lower_device};
 use hidp_plan::target::{DeviceModel, Model};
-use hidp_plan::{Dispatch, Models, Plan, Record, add_device_rules, check_directives, check_pins, dispatch, explore};
+use hidp_plan::{
+    Dispatch, Models, Plan, Predictions, Record, add_device_rules, check_directives, check_pins, dispatch, explore,
+};
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::FileId;
@@ -41,9 +43,10 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
         defects.extend(lower_also(program, *form, of_form, model, &mut entry));
     }
     let device = DeviceModel::cuda();
-    let mut of_devices = Vec::new();
+    let (mut of_devices, mut predictions) = (Vec::new(), Predictions::default());
     if input.options.cuda {
-        of_devices = alternatives::all_of_devices(input, program, func, Models { cpu: model, device: &device });
+        let models = Models { cpu: model, device: &device };
+        (of_devices, predictions) = alternatives::all_of_devices_with_times(input, program, func, models);
         for (form, of_form) in &of_devices {
             defects.extend(lower_device(program, *form, of_form, (model, &device), &mut entry));
         }
@@ -65,7 +68,7 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     let mut dispatch = dispatch(program, item, &plans, model);
     alternatives::add_rules(&mut dispatch, (program, func), &entry, rules);
     if let Some(usual) = usual {
-        add_device_rules(&mut dispatch, program, item, (&usual, &explored), (model, &device));
+        add_device_rules(&mut dispatch, program, item, (&usual, &explored), (model, &device), predictions);
     }
     let shown = format!("{}::{}", stem_of(input, item.span), item.name);
     let [source, device_source] =

@@ -11,7 +11,9 @@ use std::path::PathBuf;
 
 use hidp_build::compiler::ir::imp::{Unit, UnitTarget};
 use hidp_build::compiler::ir::par::interp::{Arg, Array, Data, Value};
-use hidp_build::compiler::plan::{Limits, Natives, add_device_rules, candidates, dispatch, explore_device};
+use hidp_build::compiler::plan::{
+    Limits, Natives, Predictions, add_device_rules, candidates, dispatch, explore_device,
+};
 use hidp_build::compiler::target::{DeviceModel, Model};
 use hidp_ptx::Compiler;
 
@@ -114,7 +116,7 @@ fn chosen<'e>(subject: &Subject, entry: &'e Entry, dims: &[i64]) -> &'e Unit {
     let plans = explore_device(program, id, &models.1, Limits::default(), Natives::default()).plans;
     let host = candidates(program, id, &models.0);
     let mut rules = dispatch(program, func, &host, &models.0);
-    add_device_rules(&mut rules, program, func, (&host[0], &plans), (&models.0, &models.1));
+    add_device_rules(&mut rules, program, func, (&host[0], &plans), (&models.0, &models.1), Predictions::default());
     let plan = rules.on_device(func, &plans, dims).expect("plans for devices");
     subject.units(entry, UnitTarget::Device).find(|unit| unit.plan == plan.name).expect("it is compiled")
 }

@@ -11,6 +11,7 @@ use crate::mapping::{Mapping, Misfit, Names};
 use crate::near::near_nest;
 use crate::notation::Nest;
 use crate::refusal::{BLOCK_THREADS, GAIN, Refusal, SHAPE};
+use crate::search::Predictions;
 use crate::target::DeviceModel;
 use crate::{Natives, inner_maps, iterators, key};
 use hidp_ir::par::{Func, FuncId, Map, Program, VarId};
@@ -40,8 +41,9 @@ impl<'a> Usual<'a> {
     /// What these plans do with the nest of this number.
     fn nests(&self, number: usize) -> Vec<Nest> {
         let limits = Limits { most: usize::MAX, ..Limits::default() };
+        let model = (self.model, &mut Predictions::default());
         let explored =
-            self.explored.get_or_init(|| explore_all(self.program, self.id, self.model, limits, Natives::Everywhere));
+            self.explored.get_or_init(|| explore_all(self.program, self.id, model, limits, Natives::Everywhere));
         explored.plans.iter().filter_map(|plan| plan.nests.get(number).cloned()).collect()
     }
 }

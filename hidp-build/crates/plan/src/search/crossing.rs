@@ -209,7 +209,7 @@ mod tests {
         let (plans, dispatch) = dispatched(&program);
         let (func, model) = (&program.funcs[program.entries[0]], DeviceModel::cuda());
         let maps = nests(func);
-        let entry = Entry::of(&program, func, &maps, facts_of(&program, func, &maps).unwrap(), &model);
+        let entry = Entry::of(&program, func, &maps, facts_of(&program, func, &maps).unwrap(), &model, None);
         let read = |name: &str| entry.read(plans.iter().find(|plan| plan.name == name).unwrap()).unwrap();
         let (block, warp) = (read("block"), read("warp"));
         let bound = |rule: &Rule| rule.conditions.iter().find_map(key).map(|(_, bound)| bound);

@@ -9,6 +9,7 @@ mod choice;
 mod cost;
 mod crossing;
 mod facts;
+mod known;
 mod lanes;
 mod own;
 mod parts;
@@ -31,6 +32,7 @@ use hidp_syntax::place::Axis;
 
 pub(crate) use choice::by_times;
 pub use cost::Predicted;
+pub use known::Predictions;
 pub(crate) use plan::searched_plans;
 pub use space::{Domain, Level, Row, Space, Span};
 pub use whole::Whole;

@@ -1,6 +1,7 @@
 //! The plans that the search makes: each nest has the mapping that is best for it at some sizes, where that promises more than every other plan.
 
 use super::facts::{Facts, Numbers, known_at};
+use super::known::{Known, Predictions, Times};
 use super::{Domain, Fastest, Space, cost, fastest, space_of};
 use crate::blame::span_of;
 use crate::dispatch::Rule;
@@ -8,7 +9,6 @@ use crate::gains::{Point, chosen_at, fitted};
 use crate::mapping::Mapping;
 use crate::measures::Measure;
 use crate::refusal::{Constraint, GAIN, PREDICTED, Refusal};
-use crate::sizes::thin_points_of;
 use crate::target::DeviceModel;
 use crate::{Plan, SEARCHED, inner_maps};
 use hidp_ir::par::{Func, Map, Program, VarId};
@@ -24,14 +24,9 @@ pub(super) struct Entry<'a> {
     maps: &'a [&'a Map],
     facts: Vec<Option<Facts<'a>>>,
     model: &'a DeviceModel,
-    /// What sizes make of each nest; nothing of nests that are not searched. Sizes that a nest does not look at make no difference to it.
-    numbers: Vec<Vec<Numbers>>,
-    /// Sizes at which plans are compared, and which of its numbers each nest has there.
-    points: Vec<(Vec<i64>, Vec<usize>)>,
+    /// Sizes, and what was predicted there so far.
+    known: Known,
 }
-
-/// Times of a nest under a mapping, with each of its numbers.
-type Times = Vec<Option<f64>>;
 
 /// What was found with some of a nest's numbers.
 type Looked = OrdMap<usize, Fastest>;
@@ -43,19 +38,10 @@ impl<'a> Entry<'a> {
         maps: &'a [&'a Map],
         facts: Vec<Option<Facts<'a>>>,
         model: &'a DeviceModel,
+        known: Option<Known>,
     ) -> Self {
-        let mut numbers: Vec<Vec<Numbers>> = facts.iter().map(|_| Vec::new()).collect();
-        let mut points = Vec::new();
-        for sizes in thin_points_of(func, STEP) {
-            let known = known_at(func, &sizes);
-            let number = |(facts, numbers): (&Option<Facts<'_>>, &mut Vec<Numbers>)| {
-                let own = facts.as_ref().map(|facts| facts.where_known(known.clone(), &model.machine));
-                own.map_or(0, |own| number_of(own, numbers))
-            };
-            let own = facts.iter().zip(&mut numbers).map(number).collect();
-            points.push((sizes, own));
-        }
-        Entry { program, func, maps, facts, model, numbers, points }
+        let known = known.unwrap_or_else(|| Known::of(func, &facts, model));
+        Entry { program, func, maps, facts, model, known }
     }
 
     /// The times of a nest under a mapping, but for those that are known.
@@ -63,7 +49,7 @@ impl<'a> Entry<'a> {
         let Some(facts) = &self.facts[nest] else { return Vec::new() };
         let predicted = |numbers: &Numbers| Some(cost::predict(facts, numbers, mapping, self.model)?.total());
         let time = |(number, own): (usize, &Numbers)| known(number).or_else(|| predicted(own));
-        self.numbers[nest].iter().enumerate().map(time).collect()
+        self.known.numbers[nest].iter().enumerate().map(time).collect()
     }
 
     /// The time of the nests that are searched, which have these numbers; nothing if one of them is not predicted.
@@ -92,7 +78,7 @@ impl<'a> Entry<'a> {
         let mut likely = vec![0; spaces.len()];
         let mut best_of = |nest: usize, number: usize| {
             let (Some(facts), Some(space)) = (&self.facts[nest], &spaces[nest]) else { return Some(0) };
-            let numbers = &self.numbers[nest][number];
+            let numbers = &self.known.numbers[nest][number];
             let best = || fastest(facts, space, numbers, self.model, likely[nest]);
             let found = known[nest].entry(number).or_insert_with(best).row;
             likely[nest] = found.unwrap_or(likely[nest]);
@@ -100,15 +86,20 @@ impl<'a> Entry<'a> {
         };
         let mut rows =
             |numbers: &[usize]| numbers.iter().enumerate().map(|(nest, number)| best_of(nest, *number)).collect();
-        let asked = self.points.iter().enumerate().filter(|(at, _)| is_asked(*at));
+        let asked = self.known.points.iter().enumerate().filter(|(at, _)| is_asked(*at));
         let mut found: Vec<Vec<usize>> = asked.filter_map(|(_, (_, numbers))| rows(numbers)).collect();
         found.sort();
         found.dedup();
         (found, known)
     }
 
-    /// The times of each of these rows of all nests at each point.
-    fn times_of_rows(&self, spaces: &[Option<Space>], candidates: &[Vec<usize>], looked: &[Looked]) -> Vec<Point> {
+    /// The times of each of these rows of all nests at each point, and with each of a nest's numbers.
+    fn times_of_rows(
+        &self,
+        spaces: &[Option<Space>],
+        candidates: &[Vec<usize>],
+        looked: &[Looked],
+    ) -> (Vec<Point>, Vec<OrdMap<usize, Times>>) {
         let mut known: Vec<OrdMap<usize, Times>> = spaces.iter().map(|_| OrdMap::new()).collect();
         for (nest, space) in spaces.iter().enumerate() {
             for row in candidates.iter().map(|rows| rows[nest]) {
@@ -122,7 +113,9 @@ impl<'a> Entry<'a> {
         };
         let nests: Vec<Vec<&Times>> = candidates.iter().map(of_nests).collect();
         let times = |numbers: &[usize]| nests.iter().map(|nests| self.time(nests, numbers)).collect();
-        self.points.iter().map(|(_, numbers)| Point { measures: Vec::new(), times: times(numbers) }).collect()
+        let points = self.known.points.iter();
+        let points = points.map(|(_, numbers)| Point { measures: Vec::new(), times: times(numbers) }).collect();
+        (points, known)
     }
 
     /// Measures where dimensions have these sizes.
@@ -133,7 +126,7 @@ impl<'a> Entry<'a> {
 
     /// The sizes at which plans are compared.
     pub(super) fn sizes(&self) -> impl Iterator<Item = &[i64]> {
-        self.points.iter().map(|(sizes, _)| &sizes[..])
+        self.known.points.iter().map(|(sizes, _)| &sizes[..])
     }
 
     /// The times of plans with these mappings at other sizes.
@@ -150,34 +143,72 @@ impl<'a> Entry<'a> {
         Some(times)
     }
 
-    /// What is known of plans with these mappings at each point.
-    pub(super) fn compared(&self, plans: &[Option<Vec<Mapping>>], measures: &[Measure]) -> Vec<Point> {
-        // Plans have the same mapping of many nests.
-        let mut known: Vec<Vec<(&Mapping, Times)>> = self.facts.iter().map(|_| Vec::new()).collect();
-        for (nest, mapping) in plans.iter().flatten().flat_map(|mappings| mappings.iter().enumerate()) {
-            if known[nest].iter().all(|(other, _)| *other != mapping) {
-                known[nest].push((mapping, self.times(nest, mapping, |_| None)));
+    /// The search's plans, or what speaks against any; nothing where other plans cannot be read.
+    fn searched(
+        &mut self,
+        plans: &[Plan],
+        (measures, rules): (&[Measure], &[Rule]),
+    ) -> Option<Result<Vec<Plan>, (&'static Constraint, String)>> {
+        let planned: Vec<Option<Vec<Mapping>>> = plans.iter().map(|plan| self.read(plan)).collect();
+        let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
+        let points = self.compared(&planned, measures);
+        let chosen: Vec<Option<usize>> = points.iter().map(|point| chosen_at(point, &names, rules)).collect();
+        // Where nothing is known of what runs, it stays.
+        let is_asked = |at: usize| chosen[at].is_some_and(|chosen| points[at].times[chosen].is_some());
+        let others = planned.first()?.as_ref()?;
+        let spaces = self.spaces();
+        let (candidates, looked) = self.candidates(&spaces, &is_asked);
+        let (times, of_rows) = self.times_of_rows(&spaces, &candidates, &looked);
+        let found = Candidates { points, chosen, times, gain: part_left(self.model.search_gain) };
+        let best = found.best(self.model.search_plans as usize);
+        if best.is_empty() {
+            let why =
+                format!("no mapping saves {} % of the others' predicted time at any sizes", self.model.search_gain);
+            return Some(Err((&GAIN, why)));
+        }
+        let best = found.that_rules_choose(best, &names, rules, part_left(self.model.rule_gain));
+        if best.is_empty() {
+            return Some(Err((&GAIN, "no rule over the entry's measures says where it saves time".to_owned())));
+        }
+        for (nest, (space, of_rows)) in spaces.iter().zip(&of_rows).enumerate() {
+            for row in best.iter().map(|at| candidates[*at][nest]) {
+                if let (Some(space), Some(times)) = (space, of_rows.get(&row)) {
+                    self.known.keep(nest, &space.rows[row].1, times.clone());
+                }
             }
         }
-        let times_of = |(nest, mapping): (usize, &Mapping)| {
-            known[nest].iter().find(|(other, _)| *other == mapping).map(|(_, times)| times)
+        let plan = |(number, at): (usize, usize)| {
+            let mapping = |((space, row), other): ((&'_ Option<Space>, &usize), &Mapping)| match space {
+                Some(space) => space.rows[*row].1.clone(),
+                None => other.clone(),
+            };
+            let mappings = spaces.iter().zip(&candidates[at]).zip(others).map(mapping);
+            Plan::new(
+                searched_name(number),
+                self.maps.iter().zip(mappings).map(|(map, own)| own.lines(self.func, map)).collect(),
+            )
         };
+        Some(Ok(best.into_iter().enumerate().map(plan).collect()))
+    }
+
+    /// What is known of plans with these mappings at each point. It is predicted where it is not yet.
+    pub(super) fn compared(&mut self, plans: &[Option<Vec<Mapping>>], measures: &[Measure]) -> Vec<Point> {
+        // Plans have the same mapping of many nests.
+        for (nest, mapping) in plans.iter().flatten().flat_map(|mappings| mappings.iter().enumerate()) {
+            if self.known.times(nest, mapping).is_none() {
+                let times = self.times(nest, mapping, |_| None);
+                self.known.keep(nest, mapping, times);
+            }
+        }
+        let times_of = |(nest, mapping): (usize, &Mapping)| self.known.times(nest, mapping);
         let of_nests = |mappings: &Vec<Mapping>| mappings.iter().enumerate().filter_map(times_of).collect();
         let nests: Vec<Option<Vec<&Times>>> = plans.iter().map(|plan| plan.as_ref().map(of_nests)).collect();
         let of = |(sizes, numbers): &(Vec<i64>, Vec<usize>)| {
             let time = |nests: &Option<Vec<&Times>>| self.time(nests.as_ref()?, numbers);
             Point { measures: self.measures(measures, sizes), times: nests.iter().map(time).collect() }
         };
-        self.points.iter().map(of).collect()
+        self.known.points.iter().map(of).collect()
     }
-}
-
-/// Which of these numbers they are, to which they are added if they are new.
-fn number_of(own: Numbers, numbers: &mut Vec<Numbers>) -> usize {
-    numbers.iter().position(|other| *other == own).unwrap_or_else(|| {
-        numbers.push(own);
-        numbers.len() - 1
-    })
 }
 
 /// The part of a time that is left where so many percent are saved.
@@ -220,16 +251,15 @@ fn is_deep(map: &Map) -> bool {
 
 /// The plans, if any promises to save enough of the time of all others at sizes of some shape, and rules choose it there; nothing where no nest has
 /// maps inside.
-pub(crate) fn searched_plans(
-    program: &Program,
-    func: &Func,
-    maps: &[&Map],
+pub(crate) fn searched_plans<'p>(
+    program: &'p Program,
+    func: &'p Func,
+    maps: &[&'p Map],
     plans: &[Plan],
     (measures, rules): (&[Measure], &[Rule]),
-    model: &DeviceModel,
+    (model, predictions): (&'p DeviceModel, &mut Predictions<'p>),
 ) -> Option<Result<Vec<Plan>, Refusal>> {
     let deep = maps.iter().find(|map| is_deep(map))?;
-    let refused = |constraint: &'static Constraint, why: String| Err(constraint.refused(span_of(deep), why));
     let facts = match facts_of(program, func, maps) {
         Ok(facts) => facts,
         Err(refusal) => return Some(Err(refusal)),
@@ -238,36 +268,10 @@ pub(crate) fn searched_plans(
         let why = "it is not searched, and runs differently from plan to plan";
         return Some(Err(PREDICTED.refused(span_of(maps[at]), why)));
     }
-    let planned: Vec<Option<Vec<Mapping>>> = plans.iter().map(|plan| read(program, func, maps, plan)).collect();
-    let entry = Entry::of(program, func, maps, facts, model);
-    let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
-    let points = entry.compared(&planned, measures);
-    let chosen: Vec<Option<usize>> = points.iter().map(|point| chosen_at(point, &names, rules)).collect();
-    // Where nothing is known of what runs, it stays.
-    let is_asked = |at: usize| chosen[at].is_some_and(|chosen| points[at].times[chosen].is_some());
-    let others = planned.first()?.as_ref()?;
-    let spaces = entry.spaces();
-    let (candidates, looked) = entry.candidates(&spaces, &is_asked);
-    let times = entry.times_of_rows(&spaces, &candidates, &looked);
-    let found = Candidates { points, chosen, times, gain: part_left(model.search_gain) };
-    let best = found.best(model.search_plans as usize);
-    if best.is_empty() {
-        let why = format!("no mapping saves {} % of the others' predicted time at any sizes", model.search_gain);
-        return Some(refused(&GAIN, why));
-    }
-    let best = found.that_rules_choose(best, &names, rules, part_left(model.rule_gain));
-    if best.is_empty() {
-        return Some(refused(&GAIN, "no rule over the entry's measures says where it saves time".to_owned()));
-    }
-    let plan = |(number, at): (usize, usize)| {
-        let mapping = |((space, row), other): ((&'_ Option<Space>, &usize), &Mapping)| match space {
-            Some(space) => space.rows[*row].1.clone(),
-            None => other.clone(),
-        };
-        let mappings = spaces.iter().zip(&candidates[at]).zip(others).map(mapping);
-        Plan::new(searched_name(number), maps.iter().zip(mappings).map(|(map, own)| own.lines(func, map)).collect())
-    };
-    Some(Ok(best.into_iter().enumerate().map(plan).collect()))
+    let mut entry = Entry::of(program, func, maps, facts, model, None);
+    let found = entry.searched(plans, (measures, rules));
+    *predictions = Predictions::of(func, model, entry.known);
+    Some(found?.map_err(|(constraint, why)| constraint.refused(span_of(deep), why)))
 }
 
 /// `searched`, `searched2`, `searched3` …

@@ -9,8 +9,8 @@ use crate::sizes::thin_points_of;
 use crate::target::Model;
 use crate::testing::optimised;
 use crate::{
-    Limits, Models, Natives, PinFile, Plan, SEARCHED, add_device_rules, candidates, check_pins, dispatch,
-    explore_device, is_searched,
+    Limits, Models, Natives, PinFile, Plan, Predictions, SEARCHED, add_device_rules, candidates, check_pins, dispatch,
+    explore_with_times, is_searched,
 };
 use hidp_ir::par::FuncId;
 use hidp_syntax::diag::Sink;
@@ -373,11 +373,26 @@ fn mappings_of_the_space_can_be_pinned() {
 pub(super) fn dispatched(program: &Program) -> (Vec<Plan>, Dispatch) {
     let (id, cpu, model) = (program.entries[0], Model::cpu(), DeviceModel::cuda());
     let func = &program.funcs[id];
-    let plans = explore_device(program, id, &model, Limits::default(), Natives::default()).plans;
+    let (explored, predictions) = explore_with_times(program, id, &model, Limits::default(), Natives::default());
+    let plans = explored.plans;
     let host = candidates(program, id, &cpu);
     let mut dispatch = dispatch(program, func, &host, &cpu);
-    add_device_rules(&mut dispatch, program, func, (&host[0], &plans), (&cpu, &model));
+    let mut again = dispatch.clone();
+    add_device_rules(&mut dispatch, program, func, (&host[0], &plans), (&cpu, &model), predictions);
+    add_device_rules(&mut again, program, func, (&host[0], &plans), (&cpu, &model), Predictions::default());
+    assert_eq!(dispatch, again, "what is predicted again is the same");
     (plans, dispatch)
+}
+
+#[test]
+fn predictions_are_of_one_function_on_one_device() {
+    let program = optimised(SUMS);
+    let (func, models) = (&program.funcs[program.entries[0]], [DeviceModel::cuda(), DeviceModel::cuda()]);
+    let times =
+        || explore_with_times(&program, program.entries[0], &models[0], Limits::default(), Natives::default()).1;
+    assert!(times().known(func, &models[0]).is_some());
+    assert!(times().known(&func.clone(), &models[0]).is_none());
+    assert!(times().known(func, &models[1]).is_none());
 }
 
 /// The lines of the plan that the search makes, and the rules that choose it.
