@@ -172,7 +172,7 @@ impl Mutator for Behind<'_> {
                 self.under(otherwise);
             }
             ExprKind::Load(place) => {
-                if self.conditional && self.is_row(place) && !self.loads.iter().any(|load| same::expr(load, expr)) {
+                if self.conditional && self.is_row(place) && !self.loads.iter().any(|load| is_same(load, expr)) {
                     self.loads.push(expr.clone());
                 }
             }
@@ -189,6 +189,24 @@ impl Mutator for Behind<'_> {
     }
 }
 
+/// Whether an expression loads the same element as `load`, and as much was proved about it: it is put back as that.
+fn is_same(load: &Expr, other: &Expr) -> bool {
+    let unproved = |expr: &Expr| if let ExprKind::Load(place) = &expr.kind { Some(place.unproved) } else { None };
+    unproved(load) == unproved(other) && same::expr(load, other) && !has_tests(other)
+}
+
+/// Whether an index is tested where it is computed.
+fn has_tests(expr: &Expr) -> bool {
+    let mut found = false;
+    visit::walk_subexprs(expr, |node| {
+        found |= matches!(
+            node.kind,
+            ExprKind::Binary { checked: true, .. } | ExprKind::Convert { mode: ConvertMode::Checked, .. }
+        );
+    });
+    found
+}
+
 /// Puts a variable in the place of a load.
 struct Replace<'a> {
     load: &'a Expr,
@@ -197,7 +215,7 @@ struct Replace<'a> {
 
 impl Mutator for Replace<'_> {
     fn visit_expr(&mut self, expr: &mut Expr) {
-        if same::expr(self.load, expr) {
+        if is_same(self.load, expr) {
             expr.kind = ExprKind::Read(self.var);
         } else {
             change::walk_expr(self, expr);

@@ -236,6 +236,27 @@ fn narrow_elements_that_are_there_in_any_case_are_loaded_in_front_of_conditions(
 }
 
 #[test]
+fn loads_that_are_put_back_are_tested_as_before() {
+    let tests = |body: &str| {
+        let text = format!(
+            "func f(x, y, b) dims (N, M) {{
+               vars {{ N: long dim; M: long dim; x: int[N] input; y: int[N] inout; b: uint8[M] input; s: uint8 local; i: long iter; }}
+               map (i = 0 .. N by 1) {{ {body} }} }} entries (f)"
+        );
+        let mut program = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        run(&mut program, &[bounds::PASS, eager::PASS]).expect("well formed");
+        print(&program).matches("?]").count()
+    };
+    let found = "((i < M) && (b[i?] == 1:uint8))";
+    assert_eq!(tests(&format!("y[i] = select({found}, 1:int, 0:int);")), 0, "its condition shows it");
+    assert_eq!(tests(&format!("y[i] = select(({found} || (b[i?] == 2:uint8)), 1:int, 0:int);")), 1, "the other");
+    assert_eq!(
+        tests("y[i] = select(((x[i] == 2:int) && (b[i?] == 1:uint8)), 1:int, 0:int); declare s zero; s = b[i?];"),
+        2
+    );
+}
+
+#[test]
 fn what_a_test_inside_shows_is_tested_before_the_map() {
     let after_pass = |body: &str| {
         let map = format!("map (i = 0 .. N by 1) {{ {body} }}");
