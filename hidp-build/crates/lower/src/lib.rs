@@ -75,6 +75,7 @@ mod prim_worker;
 mod record;
 mod remainder;
 mod scan;
+mod scan_tiles;
 mod short_rows;
 mod space;
 mod stmt;

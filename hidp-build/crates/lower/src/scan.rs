@@ -41,7 +41,7 @@ impl Lowerer<'_> {
             FoldKind::Reduce => self.fold_step(acc),
             FoldKind::Scan => {
                 self.fold_step(acc);
-                self.store_prefix(acc);
+                self.store_prefix(acc, make::var(acc.var, acc.fold.op.ty));
             }
             FoldKind::Exscan => {
                 let value = self.read(acc.fold.value);
@@ -49,20 +49,21 @@ impl Lowerer<'_> {
                 if let Some(seen) = acc.seen {
                     self.require(make::var(seen, Ty::BOOL), FaultKind::EmptyFold, acc.fold.span, Vec::new());
                 }
-                self.store_prefix(acc);
+                self.store_prefix(acc, make::var(acc.var, acc.fold.op.ty));
                 self.fold_value(acc, value);
             }
         }
     }
 
-    fn store_prefix(&mut self, acc: &Acc<'_>) {
+    /// Stores a prefix where this iteration's goes.
+    pub(super) fn store_prefix(&mut self, acc: &Acc<'_>, prefix: Expr) {
         let ty = acc.fold.op.ty;
         match &acc.fold.target {
-            Target::Scalar(var) => self.assign(*var, make::var(acc.var, ty)),
+            Target::Scalar(var) => self.assign(*var, prefix),
             Target::Element(place) => {
                 let (target, _) = self.element(place);
                 self.body.mark_written(target.base);
-                self.store_element(target, make::var(acc.var, ty), ty);
+                self.store_element(target, prefix, ty);
             }
         }
     }
@@ -112,6 +113,7 @@ impl Lowerer<'_> {
         (block, total): (&Expr, &Expr),
         partials: &[VarId],
     ) -> (KernelId, Vec<Expr>) {
+        let in_tiles = self.in_tiles(map);
         self.kernel("scan", span, |this, begin, end| {
             let (range, total) = (this.import_ranges(ranges), this.import(total));
             let Some(range) = range.last().cloned() else { return this.defect(ITERATORS) };
@@ -122,7 +124,11 @@ impl Lowerer<'_> {
                     let prefix = make::load(make::element(*partial, run.clone()), acc.fold.op.ty);
                     this.body.push(make::set(acc.var, prefix));
                 }
-                this.scan_loop(map, &range, from, to, &accs);
+                if in_tiles {
+                    this.scan_tiles(map, &range, from, &to, &accs);
+                } else {
+                    this.scan_loop(map, &range, from, to, &accs);
+                }
             });
         })
     }

@@ -96,7 +96,7 @@ pub use notation::{Nest, Plan};
 pub use packed::{Packed, PackedStore, packed};
 pub use parts::{Parts, parts};
 pub use pins::{Models, PinFile, Pinned, check_pins, pinned, pinned_courses};
-pub use prefixes::prefixes_of_library;
+pub use prefixes::{prefixes_in_tiles, prefixes_of_library};
 pub use private::{Private, Store, direct_segments, private_arrays, repeated_segments};
 pub use record::{Record, read_records, stable_hash};
 pub use refusal::{CONSTRAINTS, Constraint, Refusal};

@@ -1,4 +1,4 @@
-//! What is taken out of loops in lanes, and before them: borders and angles.
+//! What is taken out of loops in lanes, and before them: borders and angles; what lanes leave to vectors: tiles of compactions and prefixes.
 
 use super::*;
 
@@ -317,4 +317,21 @@ fn other_comparisons_stay() {
     assert_eq!(comparisons_and_least("c != 9 || c != 10 || c != 32"), [3, 0]);
     assert_eq!(comparisons_and_least("c == 9 && c == 10 && c == 32"), [3, 0]);
     assert_eq!(comparisons_and_least("c == 9 || c == 10 || c > 100 && c == 32"), [3, 0]);
+}
+
+#[test]
+fn prefixes_of_integers_form_in_tiles() {
+    let tiles = |declarations: &str, body: &str| {
+        let entry = lowered(&format!("function f input int x[N]; {declarations} {{ {body} }}"));
+        in_kernels(unit(&entry, "rows"), |stmt| matches!(stmt, Stmt::Prim(prim) if prim.function == "scan_tile"))
+    };
+    let scan = |value: &str| format!("map {{ i := [0:N); _v = {value}; }} scan(\"+\", y[i], _v, i := [*]);");
+    assert_eq!(tiles("output int y[N];", &scan("x[i] > 3 ? 1 : 0")), 1);
+    assert_eq!(tiles("output long y[N];", &scan("x[i] > 3 ? 1l : 0l")), 1);
+    assert_eq!(tiles("inout int y[N+1];", &scan("x[i] > 3 ? 1 : 0").replace("y[i]", "y[i+1]")), 1);
+    // Floats would have other bits; elements that iterations read are stored by others; a place outside is found in order.
+    assert_eq!(tiles("output float y[N];", &scan("x[i] > 3 ? 1.0f : 0.0f")), 0);
+    assert_eq!(tiles("inout int y[N];", &scan("x[i] + y[i]")), 0);
+    assert_eq!(tiles("inout int y[M];", &scan("x[i] > 3 ? 1 : 0")), 0);
+    assert_eq!(tiles("output short y[N];", &scan("x[i] > 3 ? (short)1 : (short)0")), 0);
 }

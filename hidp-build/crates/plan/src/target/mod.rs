@@ -77,7 +77,7 @@ pub struct Model {
     pub copied_element: u32,
     /// Maximum number of elements of such a copy.
     pub most_copied: u32,
-    /// Elements per tile of a compaction.
+    /// Elements per tile of a compaction, or of prefixes.
     pub packed_tile: u32,
     /// Minimum number of operations of an iteration whose update targets are computed in lanes.
     pub update_operations: u32,
