@@ -9,7 +9,7 @@ pub(super) enum Shape {
     /// `i: 32`: an iterator and a number.
     Sizes,
     /// `i: 4`, `k: all`: an iterator, and a number or this word.
-    Spans,
+    SizeOr(&'static str),
     /// `k, i`: iterators.
     Iterators,
     /// `4, 2`: from one number to so many.
@@ -90,8 +90,8 @@ pub(super) fn shape(word: PinWord) -> (Shape, &'static str) {
         PinWord::Registers => (Shape::Numbers(1), "registers(64)"),
         PinWord::Joined => (Shape::Alone, "joined"),
         PinWord::Separate => (Shape::Alone, "separate"),
-        PinWord::Span => (Shape::Spans, "span(i: 4, k: all)"),
-        PinWord::Split => (Shape::Sizes, "split(k: 64)"),
+        PinWord::Span => (Shape::SizeOr("all"), "span(i: 4, k: all)"),
+        PinWord::Split => (Shape::SizeOr("any"), "split(k: 64)"),
         PinWord::Order => (Shape::Iterators, "order(k, i, j)"),
         PinWord::Shared => (Shape::Arrays { options: &STAGE_OPTIONS, sections: true }, "shared(A, B pad(4))"),
         PinWord::Global => (ARRAYS, "global(A)"),

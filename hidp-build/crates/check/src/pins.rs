@@ -175,16 +175,16 @@ impl Cx<'_> {
                 (self.named_iterators(name, map)?, Vec::new())
             }
             (Shape::Iterators, _) => return malformed(self, arg.span, "names of iterators"),
-            (Shape::Spans, PinAbout::Name { name, section, colon: true }) if section.is_empty() => {
+            (Shape::SizeOr(other), PinAbout::Name { name, section, colon: true }) if section.is_empty() => {
                 let vars = self.named_iterators(name, map)?;
                 let [value] = &arg.values[..] else {
-                    return malformed(self, arg.span, "one number for each iterator, or `all`");
+                    return malformed(self, arg.span, &format!("one number for each iterator, or `{other}`"));
                 };
-                let all = value.word.as_deref() == Some("all") && value.size.is_none();
-                let every = || Some(PinValue { word: "all".to_owned(), size: None, how: None });
-                (vars, vec![if all { every() } else { self.pin_number(value, word) }?])
+                let is_other = value.word.as_deref() == Some(*other) && value.size.is_none();
+                let without = || Some(PinValue { word: (*other).to_owned(), size: None, how: None });
+                (vars, vec![if is_other { without() } else { self.pin_number(value, word) }?])
             }
-            (Shape::Words(_) | Shape::Sizes | Shape::Spans, _) => {
+            (Shape::Words(_) | Shape::Sizes | Shape::SizeOr(_), _) => {
                 return malformed(self, arg.span, "iterators, each with a colon behind it");
             }
             (Shape::Numbers(_), PinAbout::Number(number)) => {

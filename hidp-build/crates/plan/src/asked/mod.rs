@@ -77,8 +77,8 @@ pub(super) struct Asked {
     places: Vec<(VarId, bool, Span)>,
     /// Iterators of which no group has a part.
     whole: Vec<(VarId, Span)>,
-    /// Folds of which groups have parts, and how many parts.
-    splits: Vec<(VarId, u32, Span)>,
+    /// Folds of which groups have parts, and how many parts; none where that follows from sizes.
+    splits: Vec<(VarId, Option<u32>, Span)>,
     /// Numbers of threads, and of registers.
     numbers: Vec<Number>,
     /// Whether one grid may do several launches.
@@ -180,7 +180,7 @@ pub(super) fn asked(
             PinWord::Reg => asked.some.extend(sized(pin, Place::Reg)),
             PinWord::Lanes => asked.some.extend(sized(pin, Place::Lanes)),
             PinWord::Span => asked.add_spans(pin),
-            PinWord::Split => asked.splits.extend(numbers_of(pin)),
+            PinWord::Split => asked.add_splits(pin),
             PinWord::Threads => asked.numbers.extend(Number::of(pin, About::Threads)),
             PinWord::Chunk => asked.numbers.extend(Number::of(pin, About::Chunk)),
             PinWord::AtOnce => asked.numbers.extend(Number::of(pin, About::AtOnce)),

@@ -2,11 +2,12 @@
 
 use super::launches::Launches;
 use super::numbers::Number;
+use super::spans::follows;
 use super::{Asked, AskedIter, AskedLine, asked, device, lines_of, threads};
 use crate::blame::span_of;
 use crate::mapping::Names;
 use crate::notation::{Near, Nest, Property, Stage, StageOption, Step};
-use crate::{Models, Plan, iterators, nests};
+use crate::{Models, Plan, inner_maps, iterators, nests};
 use hidp_ir::par::{Func, FuncId, Map, Program, VarId};
 use hidp_syntax::ast::PinTarget;
 use hidp_syntax::place::{Axis, Place};
@@ -54,7 +55,8 @@ pub fn as_directives(program: &Program, id: FuncId, plan: &Plan, models: Models<
         let names = Names::of(func, map);
         let says_all = |asked: &Asked| asked.can_be_named(&names) && again(asked).is_some_and(|again| again == *nest);
         // Launches are named where they are not as the planner chooses them.
-        let mut of_nest = [false, true].into_iter().map(|launches| Asked::of_nest(func, map, nest, launches));
+        let by_lines = [false, true].into_iter().map(|launches| Asked::of_nest(func, map, nest, launches));
+        let mut of_nest = by_lines.chain(Asked::of_parts(map, nest, &names));
         let lines = match of_nest.find(says_all) {
             Some(asked) => vec![format!("#pragma hidp {}", asked.directives(&names, target))],
             None => vec![format!("# no directives say all of `{}`: pin it in a .plan file", plan.name)],
@@ -93,9 +95,19 @@ impl Asked {
         Asked { iters, stages, launches, first: Some(span), ..Asked::default() }
     }
 
+    /// That groups of their own have parts of a fold, as many as sizes ask for, if a nest has such parts.
+    fn of_parts(map: &Map, nest: &Nest, names: &Names) -> Option<Asked> {
+        let cut = nest.folds.iter().find(|cut| follows(cut))?;
+        let inside = inner_maps(&map.body).into_iter().flat_map(iterators);
+        let var = inside.into_iter().find(|var| cut.iters.contains(&names.iter(*var)))?;
+        let span = span_of(map);
+        Some(Asked { splits: vec![(var, None, span)], first: Some(span), ..Asked::default() })
+    }
+
     /// Whether all names are the program's.
     fn can_be_named(&self, names: &Names) -> bool {
-        let iters = self.iters.iter().map(|iter| names.iter(iter.var));
+        let splits = self.splits.iter().map(|(var, ..)| names.iter(*var));
+        let iters = self.iters.iter().map(|iter| names.iter(iter.var)).chain(splits);
         iters.chain(self.stages.iter().map(|(array, _)| names.array(*array))).all(|name| !name.contains('.'))
     }
 
@@ -107,10 +119,14 @@ impl Asked {
         };
         let iters: Vec<String> = self.iters.iter().map(iter).collect();
         let arrays: Vec<String> = self.stages.iter().map(|(array, _)| names.array(*array)).collect();
-        let on = format!("{}: on({})", target.name(), iters.join(", "));
+        let on = (!iters.is_empty()).then(|| format!("{}: on({})", target.name(), iters.join(", ")));
+        let parts = |parts: Option<u32>| parts.map_or("any".to_owned(), |parts| parts.to_string());
+        let split =
+            |(var, own, _): &(VarId, Option<u32>, Span)| format!("split({}: {})", names.iter(*var), parts(*own));
         let shared = (!arrays.is_empty()).then(|| format!("shared({})", arrays.join(", ")));
         let launches = self.launches.iter().map(|own| format!("{}: {}", target.name(), own.word()));
-        [on].into_iter().chain(shared).chain(launches).collect::<Vec<_>>().join(", ")
+        let splits = self.splits.iter().map(split);
+        on.into_iter().chain(splits).chain(shared).chain(launches).collect::<Vec<_>>().join(", ")
     }
 
     /// As lines of a plan.
@@ -127,7 +143,10 @@ impl Asked {
         lines.extend(self.whole.iter().map(|(var, _)| format!("{} for one group", names.iter(*var))));
         let wide = |(var, wide, _): &(VarId, u32, Span)| format!("{} wide({wide})", names.iter(*var));
         lines.extend(self.vecs.iter().map(wide));
-        let parts = |(var, parts, _): &(VarId, u32, Span)| format!("{} in {parts} parts", names.iter(*var));
+        let parts = |(var, parts, _): &(VarId, Option<u32>, Span)| match parts {
+            Some(parts) => format!("{} in {parts} parts", names.iter(*var)),
+            None => format!("{} in parts", names.iter(*var)),
+        };
         lines.extend(self.splits.iter().map(parts));
         lines.extend(self.orders.iter().map(around));
         lines.extend(self.numbers.iter().map(Number::text));

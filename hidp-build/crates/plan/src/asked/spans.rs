@@ -3,9 +3,14 @@
 use super::met::lines_of;
 use super::{Asked, AskedLine, Clash};
 use crate::mapping::Names;
-use crate::notation::{FoldOption, Nest};
+use crate::notation::{FoldOption, FoldRange, Nest};
 use hidp_ir::par::{Func, Pin};
 use hidp_syntax::place::Place;
+
+/// Whether the number of a fold's parts follows from sizes.
+pub(super) fn follows(cut: &FoldRange) -> bool {
+    FoldOption::number_of(&cut.options, FoldOption::Groups).is_some()
+}
 
 impl Asked {
     /// `span(i: 4)` is `i seq(4)` below the grid, `span(i: all)` an iterator without a line of the grid.
@@ -20,6 +25,14 @@ impl Asked {
                     None => self.whole.push((*var, arg.span)),
                 }
             }
+        }
+    }
+
+    /// `split(k: 24)` is 24 parts of a fold, `split(k: any)` as many as sizes ask for.
+    pub(super) fn add_splits(&mut self, pin: &Pin) {
+        for arg in &pin.args {
+            let Some(value) = arg.values.first() else { continue };
+            self.splits.extend(arg.vars.iter().map(|var| (*var, value.size, arg.span)));
         }
     }
 
@@ -48,8 +61,9 @@ impl Asked {
     pub(super) fn spans_met(&self, names: &Names, nest: &Nest) -> impl Iterator<Item = bool> {
         let on_grid = |line: &AskedLine| matches!(line.place, Place::Grid(_) | Place::Host);
         let whole = move |name: String| !lines_of(nest, &name).iter().any(on_grid);
-        let parts = move |name: String, parts: u32| {
+        let parts = move |name: String, parts: Option<u32>| {
             let cut = nest.folds.iter().find(|fold| fold.iters.contains(&name));
+            let Some(parts) = parts else { return cut.is_some_and(follows) };
             let runs = cut.is_some_and(|cut| {
                 cut.options.contains(&FoldOption::Most(parts)) && cut.options.contains(&FoldOption::Runs(1))
             });

@@ -2,7 +2,7 @@ use super::device::{self, Usual};
 use super::{as_directives, asked};
 use crate::target::{DeviceModel, Model};
 use crate::testing::optimised;
-use crate::{Limits, Models, Natives, Plan, check_directives, expanded, explore, explore_device, nests};
+use crate::{Limits, Models, Natives, Plan, SPLIT, check_directives, expanded, explore, explore_device, nests};
 use hidp_ir::par::Program;
 use hidp_syntax::ast::PinTarget;
 use hidp_syntax::diag::Sink;
@@ -52,7 +52,7 @@ fn directives_of_a_plan_give_that_plan() {
             assert!(found.iter().any(|other| same(&other)), "{line}: no plan is left");
         }
     }
-    for name in ["lanes", "rows", "serial", "tiled128x128", "thread", "warp", "block"] {
+    for name in ["lanes", "rows", "serial", "tiled128x128", "thread", "warp", "block", "split"] {
         assert!(said.iter().any(|said| said == name), "{name} has no directives: {said:?}");
     }
 }
@@ -90,6 +90,31 @@ fn directives_say_how_many_iterations_a_thread_takes_at_a_time() {
 }
 
 #[test]
+fn directives_say_that_parts_of_a_fold_follow_from_sizes() {
+    let models = Models { cpu: &Model::cpu(), device: &DeviceModel::cuda() };
+    let of_device = |directives: &str| -> Vec<Plan> {
+        let found = plans(&optimised(&with(ROWS, directives)));
+        found.into_iter().filter(Plan::is_for_device).collect()
+    };
+    let usual = of_device("").into_iter().find(|plan| plan.name == SPLIT).expect("folds of rows can be split");
+    let program = optimised(ROWS);
+    let shown = as_directives(&program, program.entries[0], &usual, models);
+    assert_eq!(shown[0].lines, ["#pragma hidp split(c: any)"]);
+    let pinned = of_device("#pragma hidp split(c: any), only");
+    assert!(!pinned.is_empty() && pinned.iter().all(|plan| plan.nests == usual.nests), "{pinned:?}");
+    assert!(of_device("#pragma hidp split(c: 24)").iter().all(|plan| plan.nests != usual.nests), "a number of its own");
+    let shown = |text: &str, words: &str| {
+        let program = optimised(&with(text, words));
+        expanded(&program, program.entries[0]).into_iter().flat_map(|shown| shown.lines).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(ROWS, "#pragma hidp split(c: any)"), ["c in parts"]);
+    let mut sink = Sink::new();
+    check_directives(&optimised(&with(SUM, "#pragma hidp split(i: any)")), models, &mut sink);
+    let found = sink.finish();
+    assert!(found.iter().any(|found| found.headline.ends_with("`split` has a number there")), "{found:?}");
+}
+
+#[test]
 fn directives_of_a_plan_say_whether_launches_are_joined() {
     const STEPS: &str = "function f input float A[R][C]; output float y[R]; { for (int k = 0; k < 9; k += 1) {
         map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); } }";
@@ -104,6 +129,8 @@ fn directives_of_a_plan_say_whether_launches_are_joined() {
             if !line.starts_with("#pragma") {
                 continue;
             }
+            // Launches for parts of folds are never joined.
+            let is_said = is_said && plan.name != SPLIT;
             assert_eq!(line.ends_with(", cuda: separate"), is_said, "{asked}: {line}");
             let again = of_devices(&optimised(&with(STEPS, line)));
             assert!(!again.is_empty() && again.iter().all(|other| other.nests == plan.nests), "{asked}: {line}");
@@ -227,6 +254,7 @@ fn words_change_every_plan_of_their_target() {
         (GEMM, "cuda: vec(k: 2)", true, "wide(2)", true),
         (GEMM, "cpu: vec(n: 24)", false, "n lanes(24)", true),
         (ROWS, "split(c: 24)", true, "c grid.y(24)", true),
+        (ROWS, "split(c: any)", true, "groups(", true),
         (ROWS, "span(c: all)", true, "groups(", false),
         (SUM, "split(i: 24)", true, "runs(1) most(24)", true),
         (WRITTEN, "span(i: 3)", true, "i seq(3)", true),

@@ -16,7 +16,7 @@ use hidp_syntax::place::{Axis, Place};
 use hidp_syntax::source::Span;
 
 impl Builder<'_> {
-    /// Groups of their own take so many parts of a fold.
+    /// Groups of their own take parts of a fold.
     pub(super) fn split(&self) -> Result<Mapping, Unfit> {
         let [(var, parts, span)] = self.asked.splits[..] else {
             let (_, _, span) = self.asked.splits[1];
@@ -27,10 +27,14 @@ impl Builder<'_> {
             return Err((span, NAMED.refused(span_of(self.map), why)));
         }
         if self.map.iters.iter().any(|iter| iter.var == var) {
+            let why =
+                "runs of the outermost map follow from sizes where no directive is, and `split` has a number there";
+            let parts = parts.ok_or_else(|| (span, SHAPE.refused(span_of(self.map), why)))?;
             return self.split_on_host(var, parts, span);
         }
         splits(self.program, self.func, self.map).map_err(|why| (span, why))?;
-        Ok(split_in(split_nest(self.program, self.func, self.map, self.model), parts))
+        let mapping = split_nest(self.program, self.func, self.map, self.model);
+        Ok(parts.map_or(mapping.clone(), |parts| split_in(mapping, parts)))
     }
 
     /// The outermost map folds: blocks have runs.
