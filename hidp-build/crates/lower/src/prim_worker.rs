@@ -149,7 +149,7 @@ impl Lowerer<'_> {
         operands.values.as_ref().and_then(|(_, out)| out.as_ref())
     }
 
-    fn scratch(&mut self, name: &str, elem: Ty, n: &Expr, span: Span) -> VarId {
+    pub(super) fn scratch(&mut self, name: &str, elem: Ty, n: &Expr, span: Span) -> VarId {
         let var = self.body.declare(name, VarKind::Buffer { elem, writable: true });
         let site = self.memory_site(span);
         self.body.push(Stmt::Scratch { var, count: n.clone(), zero: false, site });

@@ -102,7 +102,8 @@ pub(super) fn compare(pinned: &Nest, usual: &Nest, mapping: &Mapping, model: &De
             | Property::Flight(_)
             | Property::Registers(_)
             | Property::FlightGroups(_)
-            | Property::Ends(_) => {}
+            | Property::Ends(_)
+            | Property::Sorted(_) => {}
         }
     }
     let others = [pinned.tables.len(), pinned.narrow.len(), pinned.assumptions.len()];
@@ -203,7 +204,8 @@ impl Free<'_> {
                 | Property::Flight(_)
                 | Property::Registers(_)
                 | Property::FlightGroups(_)
-                | Property::Ends(_),
+                | Property::Ends(_)
+                | Property::Sorted(_),
                 _,
             ) => {
                 let range = choices::numbers_of_property(pinned, !self.is_on_threads());

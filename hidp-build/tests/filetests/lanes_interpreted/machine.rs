@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use hidp_build::compiler::ir::imp::{
-    self, Block, Element, Expr, ExprKind, Function, Group, InTurn, SetLanes, SiteId, Stmt, VarId, VarKind, Wide,
-    WideElement, WideIndex, WideStmt,
+    self, Block, Element, Expr, ExprKind, Function, Group, InTurn, PrimArg, SetLanes, SiteId, Stmt, VarId, VarKind,
+    Wide, WideElement, WideIndex, WideStmt,
 };
 use hidp_build::compiler::ir::par::interp::{Value, cast, fold_step};
 use hidp_build::compiler::ir::par::{FoldFn, Program};
@@ -249,6 +249,7 @@ impl<'u> Machine<'u> {
             Stmt::Wide(stmt) => self.wide_stmt(stmt)?,
             Stmt::CheckTrap if std::mem::take(&mut self.has_run) => {}
             Stmt::CheckTrap => return Err(Stop::Unknown("functions that can fault")),
+            Stmt::Prim(call) if call.function == "worker_order" => self.ordered(&call.args)?,
             Stmt::Prim(_) => return Err(Stop::Unknown("primitives")),
             Stmt::Move { .. } | Stmt::StreamOut { .. } => return Err(Stop::Unknown("copies of rows")),
             Stmt::LaunchGrid { .. } | Stmt::Single { .. } | Stmt::Sync(_) | Stmt::Lanes { .. } | Stmt::Shuffle(_) => {
@@ -256,6 +257,33 @@ impl<'u> Machine<'u> {
             }
         }
         Ok(Flow::On)
+    }
+
+    /// The numbers of iterations by their lengths, the longest ones first.
+    fn ordered(&mut self, args: &[PrimArg]) -> Run<()> {
+        let [
+            PrimArg::Address { base: lengths, .. },
+            PrimArg::Address { base: order, .. },
+            PrimArg::Value(first),
+            PrimArg::Value(count),
+        ] = args
+        else {
+            return Err(Stop::Wrong("lengths, an order, the first iteration and how many there are".to_owned()));
+        };
+        let (first, count) = (self.long(first)?, self.long(count)?);
+        let mut places: Vec<(i64, i64)> = Vec::new();
+        for at in 0..count {
+            match self.load_at(*lengths, at)? {
+                Value::I64(length) => places.push((length, at)),
+                other => return Err(Stop::Wrong(format!("a length is {other:?}"))),
+            }
+        }
+        places.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
+        let (memory, from) = self.buffer(*order)?;
+        for (place, (_, at)) in places.into_iter().enumerate() {
+            memory.borrow_mut()[from + place] = Value::I64(first + at);
+        }
+        Ok(())
     }
 
     fn declare(&mut self, var: VarId, init: Option<&Expr>) -> Run<()> {

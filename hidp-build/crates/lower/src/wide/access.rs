@@ -41,7 +41,10 @@ impl Lowerer<'_> {
     /// The factor of the lanes' iterator in each index, if all grow evenly with it.
     fn even(&self, place: &Place) -> Option<Vec<i64>> {
         let wide = self.wide.as_ref()?;
-        let factor = |index| plan::coefficient(index, wide.lane, &wide.others).and_then(|c| i64::try_from(c).ok());
+        let factor = |index| match wide.lane {
+            Some(lane) => plan::coefficient(index, lane, &wide.others).and_then(|c| i64::try_from(c).ok()),
+            None => (!self.differs(index)).then_some(0),
+        };
         place.index.iter().map(factor).collect()
     }
 

@@ -25,9 +25,12 @@
 //! | `own` | arrays of iterations |
 //! | `packed` | copies of rows |
 //! | `prims` | primitives, lane by lane |
+//! | `sorted` | iterations by their lengths |
+//! | `again` | iterations of groups that were left |
 //! | `structs` | structs, number by number |
 
 mod access;
+mod again;
 mod control;
 mod counters;
 mod ends;
@@ -37,6 +40,7 @@ mod maps;
 mod own;
 mod packed;
 mod prims;
+mod sorted;
 mod stmt;
 mod structs;
 mod value;
@@ -58,13 +62,14 @@ use hidp_plan::{self as plan, Recipe, WideShape};
 use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::{Scalar, Ty};
 use own::Own;
+use sorted::Sorted;
 
 /// The group under construction.
 pub(super) struct State {
     classes: Classes,
     lanes: Lanes,
-    /// The iterator along which the lanes are.
-    lane: par::VarId,
+    /// The iterator along which the lanes are; nothing where it is no neighbour's that the next lane has.
+    lane: Option<par::VarId>,
     /// What else differs from lane to lane, in those that are here.
     others: OrdSet<par::VarId>,
     /// What a variable is in lanes.
@@ -95,6 +100,7 @@ struct Iterations<'a> {
     classes: Classes,
     packed: Vec<Packed>,
     allocated: Vec<Allocated>,
+    sorted: Option<Sorted>,
 }
 
 impl Lowerer<'_> {
@@ -110,16 +116,16 @@ impl Lowerer<'_> {
         };
         let mut fit = self.rows_fit(&packed);
         fit.extend(self.arrays_fit(&allocated));
-        let iterations = Iterations { map, in_lanes, range, accs, classes, packed, allocated };
+        let iterations = Iterations { map, in_lanes, range, accs, classes, packed, allocated, sorted: None };
         let Some(fit) = fit.into_iter().reduce(|all, one| make::binary(BinOp::And, all, one)) else {
-            return self.flights(&iterations, low, high);
+            return self.in_groups(iterations, low, high);
         };
         let (low2, high2) = (low.clone(), high.clone());
         let inner = last_inside(map);
         let leaves = !std::ptr::eq(map, in_lanes);
         self.branch(
             fit,
-            |this| this.flights(&iterations, low, high),
+            |this| this.in_groups(iterations, low, high),
             |this| {
                 if leaves && this.run_apart(map, range, [low2.clone(), high2.clone()]) {
                     return;
@@ -129,6 +135,14 @@ impl Lowerer<'_> {
                 });
             },
         );
+    }
+
+    /// As they follow each other, or by their lengths.
+    fn in_groups(&mut self, iterations: Iterations<'_>, low: Expr, high: Expr) {
+        match self.mapping.number(Property::Sorted) {
+            Some(most) => self.sorted(iterations, most, low, high),
+            None => self.flights(&iterations, low, high),
+        }
     }
 
     /// Groups of as many vectors as are in flight together, and smaller ones of what is left.
@@ -167,22 +181,29 @@ impl Lowerer<'_> {
 
     /// Groups of lanes, perhaps only whole ones.
     fn groups(&mut self, iterations: &Iterations<'_>, (lanes, is_whole): (Lanes, bool), low: Expr, high: Expr) {
-        let Iterations { map, in_lanes, range, accs, classes, packed, allocated } = iterations;
+        let Iterations { map, in_lanes, range, accs, classes, packed, allocated, sorted } = iterations;
         let (map, in_lanes, range, accs, classes) = (*map, *in_lanes, *range, *accs, classes.clone());
-        let shift = |position: Expr| make::add(range.lo.clone(), position);
+        let sorted = sorted.as_ref();
+        let from = if sorted.is_some() { make::long(0) } else { range.lo.clone() };
+        let shift = |position: Expr| make::add(from.clone(), position);
         let lo = self.body.fix("low", shift(low));
         let hi = self.body.fix("high", shift(high));
         let own = allocated.iter().map(|array| self.allocate_array(array, lanes)).collect();
         let name = self.func.vars[range.var].name.clone();
         let first = self.body.enter_loop(&name);
         let here = self.body.declare("here", VarKind::Wide { elem: Scalar::Bool, lanes });
-        self.body.bindings.insert(range.var, Binding::Fixed(make::var(first, Ty::LONG)));
         let mut others = classes.varying().clone();
-        others.remove(&range.var);
+        match sorted {
+            Some(_) => self.body.bindings.remove(&range.var),
+            None => self.body.bindings.insert(range.var, Binding::Fixed(make::var(first, Ty::LONG))),
+        };
+        if sorted.is_none() {
+            others.remove(&range.var);
+        }
         self.wide = Some(State {
             classes,
             lanes,
-            lane: range.var,
+            lane: sorted.is_none().then_some(range.var),
             others,
             vars: OrdMap::new(),
             structs: OrdMap::new(),
@@ -198,6 +219,7 @@ impl Lowerer<'_> {
         let checks = label.map_or(self.checks, Checks::Again);
         let checks = std::mem::replace(&mut self.checks, checks);
         packed.iter().for_each(|packed| self.pack_rows(packed, first));
+        sorted.into_iter().for_each(|sorted| self.sorted_lanes(sorted, range.var, first));
         self.enter_iteration(in_lanes);
         self.wide_block(&in_lanes.body, &live::folded(in_lanes), &Jumps::default());
         if !accs.is_empty() {
@@ -209,41 +231,11 @@ impl Lowerer<'_> {
         self.checks = checks;
         let body = self.body.leave();
         let leaves = !std::ptr::eq(map, in_lanes);
-        let again =
-            label.map(|label| Again { label, body: self.once_more((map, accs, leaves), range, lanes, first, &hi) });
+        let again = label.map(|label| match sorted {
+            Some(sorted) => Again { label, body: self.marked(sorted, lanes, first, &hi) },
+            None => Again { label, body: self.once_more((map, accs, leaves), range, lanes, first, &hi) },
+        });
         self.body.push(Stmt::Group(Box::new(Group { lanes, first, here, lo, hi, is_whole, body, again })));
-    }
-
-    /// The iterations of a group, one after the other; maps inside have lanes of their own where lanes leave branches to them.
-    fn once_more(
-        &mut self,
-        (map, accs, leaves): (&Map, &[Acc<'_>], bool),
-        range: &Range,
-        lanes: Lanes,
-        first: VarId,
-        hi: &Expr,
-    ) -> imp::Block {
-        self.body.enter();
-        let first = make::var(first, Ty::LONG);
-        let count = Expr { kind: imp::ExprKind::LaneCount(lanes), ty: Ty::LONG };
-        let past = self.body.fix("past", make::min(make::add(first.clone(), count), hi.clone()));
-        if leaves {
-            let low = make::sub(first.clone(), range.lo.clone());
-            let high = make::sub(past.clone(), range.lo.clone());
-            if self.run_apart(map, range, [low, high]) {
-                return self.body.leave();
-            }
-        }
-        let at = self.body.enter_loop(&self.func.vars[range.var].name);
-        self.body.bindings.insert(range.var, Binding::Fixed(make::var(at, Ty::LONG)));
-        let inner = last_inside(map);
-        if leaves {
-            self.with_lanes(&inner, |this| this.iteration(map, accs))
-        } else {
-            self.iteration(map, accs)
-        }
-        self.body.leave_loop(at, first, past, turns(map));
-        self.body.leave()
     }
 
     /// Leaves the group unless something holds in all lanes that are here.
@@ -274,9 +266,9 @@ impl Lowerer<'_> {
 
     /// Whether an expression differs between lanes that are here: counters of the loops around do not.
     fn differs(&self, expr: &par::Expr) -> bool {
-        self.wide
-            .as_ref()
-            .is_some_and(|wide| Effects::of_expr(expr).iter().any(|var| *var == wide.lane || wide.others.contains(var)))
+        self.wide.as_ref().is_some_and(|wide| {
+            Effects::of_expr(expr).iter().any(|var| Some(*var) == wide.lane || wide.others.contains(var))
+        })
     }
 
     fn is_varying(&self, var: par::VarId) -> bool {

@@ -76,7 +76,7 @@ impl Lowerer<'_> {
     pub(super) fn packed_element(&mut self, place: &Place) -> Option<WideElement> {
         let wide = self.wide.as_ref()?;
         let base = *wide.packed.get(&place.array)?;
-        if !plan::wide::is_row(wide.lane, |column| self.differs(column), place) {
+        if !plan::wide::is_row(wide.lane?, |column| self.differs(column), place) {
             return None;
         }
         let (_, extents) = self.row_extents(place.array)?;

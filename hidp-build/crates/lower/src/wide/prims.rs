@@ -12,7 +12,9 @@ impl Lowerer<'_> {
     /// A primitive in the lanes that are here.
     pub(super) fn wide_prim(&mut self, stmt: &par::Stmt, call: &PrimCall) {
         let Some(mask) = self.here() else { return };
-        let Some(along) = self.wide.as_ref().map(|wide| wide.lane) else { return };
+        let Some(along) = self.wide.as_ref().and_then(|wide| wide.lane) else {
+            return self.defect("lanes that call a primitive have neighbouring iterations");
+        };
         let mut used = OrdSet::new();
         visit::walk_vars(&Block { stmts: vec![stmt.clone()] }, |var, _| {
             used.insert(var);

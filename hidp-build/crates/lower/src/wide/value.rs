@@ -64,7 +64,7 @@ impl Lowerer<'_> {
     }
 
     fn wide_read(&mut self, var: par::VarId, ty: Scalar) -> Wide {
-        if self.wide.as_ref().is_some_and(|wide| wide.lane == var) {
+        if self.wide.as_ref().is_some_and(|wide| wide.lane == Some(var)) {
             let first = self.read(var);
             return self.wide_of(WideKind::Iota(Box::new(first)), ty);
         }

@@ -128,7 +128,8 @@ impl Asked {
                 | Property::Flight(_)
                 | Property::Registers(_)
                 | Property::FlightGroups(_)
-                | Property::Ends(_) => true,
+                | Property::Ends(_)
+                | Property::Sorted(_) => true,
             };
             mapping.choices.retain(others);
             mapping.choices.push(Property::Turns(chunk));

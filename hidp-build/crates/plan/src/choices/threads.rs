@@ -35,13 +35,15 @@ const REGISTERS: Numbers = Numbers::PowersTo(32);
 const WHOLE: Numbers = Numbers::From(1, 1 << 16);
 /// Of how many times narrower lanes are than something else.
 const NARROWER: Numbers = Numbers::PowersTo(8);
+/// Of iterations that are sorted at once.
+const SORTED: Numbers = Numbers::PowersTo(1 << 14);
 /// Most elements in a tile of lanes.
 const MOST_TILE: u64 = 1 << 14;
 /// Of lanes of a tile.
 const COLUMNS: Numbers = Numbers::From(1, 1 << 14);
 
 /// Of nests on threads. A row may ask for those before it.
-pub(super) static OF_NESTS: [Choice<Property, Model>; 14] = [
+pub(super) static OF_NESTS: [Choice<Property, Model>; 15] = [
     Choice {
         word: Property::Together,
         numbers: ANY,
@@ -115,7 +117,10 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 14] = [
             let shared = !facts.has_lane_tiles() || facts.mapping.number(Property::Fewest).is_some();
             shared && (are_unequal(nest, facts.mapping.strategy) || facts.may_be_in_turn(nest))
         },
-        usual: |facts, nest, model| are_unequal(nest, facts.mapping.strategy).then_some(model.irregular_rows),
+        usual: |facts, nest, model| {
+            let most = if wide::has_lengths(facts, nest) { model.sorted_rows } else { model.irregular_rows };
+            are_unequal(nest, facts.mapping.strategy).then_some(most)
+        },
     },
     Choice {
         word: Property::Parts,
@@ -123,7 +128,9 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 14] = [
         needed: NEVER,
         expected: "parts are taken in turn",
         suits: |facts, _| facts.mapping.number(Property::Turns).is_some(),
-        usual: |_, _, model| Some(model.irregular_parts),
+        usual: |facts, nest, model| {
+            Some(if wide::has_lengths(facts, nest) { model.sorted_parts } else { model.irregular_parts })
+        },
     },
     Choice {
         word: Property::Updates,
@@ -167,6 +174,14 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 14] = [
         expected: "whole iterations are in lanes, and count to an end of each lane",
         suits: |facts, nest| wide::has_ends(facts, nest),
         usual: |facts, nest, model| wide::has_wide_ends(facts, nest, model).then_some(model.narrow_lanes),
+    },
+    Choice {
+        word: Property::Sorted,
+        numbers: SORTED,
+        needed: NEVER,
+        expected: "whole iterations are in lanes, with loops of different lengths that are known before them, and read nothing that others write",
+        suits: |facts, nest| wide::has_lengths(facts, nest),
+        usual: |_, _, model| Some(model.sorted_rows),
     },
 ];
 

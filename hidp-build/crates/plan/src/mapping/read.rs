@@ -211,7 +211,8 @@ impl Lines {
                 | Property::Flight(_)
                 | Property::Registers(_)
                 | Property::FlightGroups(_)
-                | Property::Ends(_) => lines.choices.push(*property),
+                | Property::Ends(_)
+                | Property::Sorted(_) => lines.choices.push(*property),
             }
         }
         Ok(lines)

@@ -92,6 +92,8 @@ vocabulary! {
         FlightGroups = "flight_groups",
         /// Loops of lanes that are so many times narrower than the end to which each lane counts look up the least of these.
         Ends = "ends",
+        /// Lanes take so many iterations by their lengths, the longest ones first.
+        Sorted = "sorted",
         /// So many lanes of a warp lie next to each other along the columns of a tile of results.
         WarpColumns = "warp_columns",
     }

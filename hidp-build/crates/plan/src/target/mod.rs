@@ -69,6 +69,10 @@ pub struct Model {
     pub team_row: u32,
     /// Minimum number of chunks of irregular rows.
     pub irregular_parts: u32,
+    /// Iterations in lanes that are sorted by length at once.
+    pub sorted_rows: u32,
+    /// Chunks of such iterations should not be fewer.
+    pub sorted_parts: u32,
     /// Assumed length of a range that only data knows.
     pub unknown_length: u32,
     /// Element operations that an iteration of a ragged range counts: its loops are short, and what it loads follows indices.
@@ -316,6 +320,8 @@ impl Model {
             short_gather: int("work", "short_gather")?,
             team_row: int("work", "team_row")?,
             irregular_parts: int("work", "irregular_parts")?,
+            sorted_rows: int("work", "sorted_rows")?,
+            sorted_parts: int("work", "sorted_parts")?,
             unknown_length: int("work", "unknown_length")?,
             ragged_element: int("work", "ragged_element")?,
             copied_element: int("work", "copied_element")?,

@@ -13,6 +13,7 @@ mod flight;
 mod gain;
 mod jam;
 mod left;
+mod lengths;
 pub mod live;
 mod numbers;
 mod own;
@@ -39,6 +40,8 @@ pub use jam::{Apart, Jam, has_loop, jam, jams};
 pub(crate) use jam::{NOTHING_SHARED, tried};
 pub(crate) use left::asks_for_lanes;
 pub use left::in_lanes;
+pub(crate) use lengths::has_lengths;
+pub use lengths::length;
 
 use hidp_ir::par::{
     Access, Block, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, PrimCall, Program, Stmt, StmtKind, VarId,
