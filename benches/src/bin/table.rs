@@ -1,4 +1,4 @@
-//! Measures all contenders of each case in rotated, interleaved rounds and prints ratios with their spread.
+//! Measures all contenders of each case in interleaved rounds, each after every other one, and prints ratios with their spread.
 //!
 //! Between two of them it waits until no thread of the one before runs. `--only NAME` measures one contender, beside nobody: to compare two
 //! revisions.
@@ -100,8 +100,7 @@ fn measure(mut case: Case, meter: &mut Meter, all: &mut SpeedUps) {
     for round in 0..ROUNDS {
         idle::wait();
         limits.extend(meter.rate(case.limit));
-        for turn in 0..count {
-            let which = (round + turn) % count;
+        for which in order(round, count) {
             let run = &mut case.contenders[which].run;
             idle::wait();
             // Wakes its threads.
@@ -116,6 +115,17 @@ fn measure(mut case: Case, meter: &mut Meter, all: &mut SpeedUps) {
         all.entry(contender.name).or_default().push(rates[0].over(own).median());
     }
     print_rows(&case, &rates, limit);
+}
+
+/// Who is measured one after the other in a round. Over as many rounds as there are contenders, or twice as many if their number is odd, each
+/// comes equally often after each other one (Williams, Australian Journal of Scientific Research A 2, 1949): some leave the processor hot.
+fn order(round: usize, count: usize) -> Vec<usize> {
+    let from_both_ends = (0..count).map(|turn| if turn % 2 == 0 { turn / 2 } else { count - 1 - turn / 2 });
+    let mut order: Vec<usize> = from_both_ends.map(|which| (which + round) % count).collect();
+    if count % 2 == 1 && round / count % 2 == 1 {
+        order.reverse();
+    }
+    order
 }
 
 /// How often to repeat so that a round is long enough to measure; warms up as well.
@@ -139,5 +149,29 @@ fn print_rows(case: &Case, rates: &[Rates], limit: Option<Rates>) {
     }
     if let Some(limit) = limit {
         println!("| {} | limit | {:.1} {} | | |", case.name, limit.median() / 1e9, case.limit.unit());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_contender_comes_after_each_other_one() {
+        for count in 2..8 {
+            let rounds = if count % 2 == 0 { count } else { 2 * count };
+            let mut after = vec![vec![0; count]; count];
+            for round in 0..rounds {
+                let order = order(round, count);
+                order.windows(2).for_each(|pair| after[pair[0]][pair[1]] += 1);
+                let mut sorted = order.clone();
+                sorted.sort();
+                assert!(sorted.into_iter().eq(0..count), "{order:?}");
+            }
+            for (first, row) in after.iter().enumerate() {
+                let expected = |then: usize| if then == first { 0 } else { rounds / count };
+                assert!(row.iter().enumerate().all(|(then, times)| *times == expected(then)), "{count}: {after:?}");
+            }
+        }
     }
 }
