@@ -1,4 +1,5 @@
-//! `eager`: loads narrow elements behind `&&`, `||` and `?:` in every iteration, if they are proved to be there in every iteration.
+//! `eager`: loads narrow elements behind `&&`, `||`, `?:` and in short branches in every iteration, if they are proved to be there in every
+//! iteration.
 //!
 //! An element that is loaded in some iterations only needs a load under a mask, in vector lanes. AVX2 has none of 8 and 16 bits (nor has AArch64), so that a C++
 //! compiler leaves the loop scalar. Wider elements have masked loads, and cost more memory traffic where the condition is rarely true.
@@ -25,7 +26,7 @@ pub(super) const PASS: Pass = Pass {
 /// An element of at most so many bytes has no masked load with AVX2.
 const NARROW: usize = 2;
 
-/// A statement with more such elements is no short condition.
+/// A statement with more such elements is no short condition, one with more statements no short branch.
 const MOST: usize = 8;
 
 fn run(program: &mut Program) {
@@ -52,7 +53,8 @@ struct Maps<'a> {
 impl Mutator for Maps<'_> {
     fn visit_map(&mut self, map: &mut Map) {
         change::walk_map(self, map);
-        let plain = map.body.stmts.iter().all(|stmt| visit::child_blocks(stmt).is_empty());
+        let is_simple = |stmt: &Stmt| visit::child_blocks(stmt).is_empty();
+        let plain = map.body.stmts.iter().all(|stmt| is_simple(stmt) || is_short(stmt, self.vars));
         if let (Some(last), true) = (map.iters.last().map(|iter| iter.var), plain) {
             self.body(&mut map.body, last);
         }
@@ -65,15 +67,17 @@ impl Maps<'_> {
     fn body(&mut self, body: &mut Block, last: VarId) {
         let set: Vec<VarId> = visit::declared(body);
         for mut stmt in std::mem::take(&mut body.stmts) {
+            let mut found = Behind { vars: self.vars, set: &set, last, conditional: false, loads: Vec::new() };
             if let StmtKind::Assign { value, .. } | StmtKind::Store { value, .. } = &mut stmt.kind {
-                let mut found = Behind { vars: self.vars, set: &set, last, conditional: false, loads: Vec::new() };
                 found.visit_expr(value);
-                let loads = found.loads;
-                if loads.len() <= MOST {
-                    for load in loads {
-                        let var = self.load(&load, &mut body.stmts);
-                        Replace { load: &load, var }.visit_expr(value);
-                    }
+            } else {
+                found.branch(&mut stmt);
+            }
+            let loads = found.loads;
+            if loads.len() <= MOST {
+                for load in loads {
+                    let var = self.load(&load, &mut body.stmts);
+                    Replace { load: &load, var }.visit_stmt(&mut stmt);
                 }
             }
             body.stmts.push(stmt);
@@ -97,6 +101,38 @@ impl Maps<'_> {
     }
 }
 
+/// Whether a branch does little, all of which vectors have under masks: it sets variables, and elements that are not narrow. So it sets none
+/// that is loaded in front of it.
+fn is_short(stmt: &Stmt, vars: &Arena<VarId, Var>) -> bool {
+    let (mut count, mut short) = (0, true);
+    visit::walk_stmts(&Block { stmts: vec![stmt.clone()] }, |stmt| {
+        count += 1;
+        short &= match &stmt.kind {
+            StmtKind::If { .. } | StmtKind::Assign { .. } => true,
+            StmtKind::Declare { var, .. } => !vars[*var].is_array(),
+            StmtKind::Store { place, .. } => !is_narrow(&vars[place.array]),
+            StmtKind::AssignField { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Loop(_)
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Scope(_)
+            | StmtKind::Leave
+            | StmtKind::Return(_)
+            | StmtKind::Map(_)
+            | StmtKind::Prim(_)
+            | StmtKind::Swap(..)
+            | StmtKind::Call { .. }
+            | StmtKind::Require { .. } => false,
+        };
+    });
+    short && count <= MOST
+}
+
+fn is_narrow(array: &Var) -> bool {
+    array.ty.scalar().is_some_and(|scalar| scalar.size() <= NARROW)
+}
+
 /// Finds the loads that stand behind a condition and may be worth a vector load.
 struct Behind<'a> {
     vars: &'a Arena<VarId, Var>,
@@ -108,6 +144,16 @@ struct Behind<'a> {
 }
 
 impl Behind<'_> {
+    /// The blocks of a branch stand behind its condition.
+    fn branch(&mut self, stmt: &mut Stmt) {
+        if let StmtKind::If { cond, then, otherwise } = &mut stmt.kind {
+            self.visit_expr(cond);
+            self.conditional = true;
+            self.visit_block(then);
+            self.visit_block(otherwise);
+        }
+    }
+
     fn under(&mut self, operand: &mut Expr) {
         let before = std::mem::replace(&mut self.conditional, true);
         self.visit_expr(operand);
@@ -117,11 +163,10 @@ impl Behind<'_> {
     /// Whether a place is a narrow element of a parameter, beside those of the iterations before and after.
     fn is_row(&self, place: &Place) -> bool {
         let array = &self.vars[place.array];
-        let narrow = array.ty.scalar().is_some_and(|scalar| scalar.size() <= NARROW);
         let plain =
             matches!(array.kind, VarKind::Param(_)) && place.access == Access::Exclusive && place.path.is_empty();
         let Some((along, others)) = place.index.split_last() else { return false };
-        narrow
+        is_narrow(array)
             && plain
             && self.steps(along) == Some(true)
             && others.iter().all(|index| self.steps(index) == Some(false))

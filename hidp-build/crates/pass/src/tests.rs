@@ -257,6 +257,32 @@ fn loads_that_are_put_back_are_tested_as_before() {
 }
 
 #[test]
+fn narrow_elements_of_short_branches_are_loaded_in_front_of_them() {
+    let loaded = |body: &str| {
+        let text = format!(
+            "func f(x, y, b, c) dims (N, M) {{
+               vars {{ N: long dim; M: long dim; x: int[N] input; y: int[N] inout; b: uint8[N] input; c: uint8[N] inout; d: uint8[M] input;
+                 s: uint8 local; k: long local; i: long iter; j: long iter; }}
+               map (i = 0 .. N by 1) {{ declare s zero; declare k zero; {body} }} }} entries (f)"
+        )
+        .replace("func f(x, y, b, c)", "func f(x, y, b, c, d)");
+        let mut program = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        run(&mut program, &[bounds::PASS, eager::PASS]).expect("well formed");
+        declares(&program) - 2
+    };
+    let branch = |then: &str| loaded(&format!("if (x[i] > 2:int) {{ {then} }}"));
+    assert_eq!(branch("s = b[i];"), 1);
+    assert_eq!(branch("if (b[i] > 1:uint8) { s = c[i]; }"), 2, "a branch inside");
+    assert_eq!(loaded("if (b[i] > 2:uint8) { y[i] = 1:int; }"), 0, "its condition is no branch");
+    assert_eq!(branch("c[i] = 3:uint8; s = c[i];"), 0, "it is written in between");
+    assert_eq!(branch("k = (k + 1); s = b[max(min(k, (N - 1)), 0)];"), 0, "the index changes");
+    assert_eq!(branch("s = d[i?];"), 0, "not known to be there");
+    assert_eq!(branch("c[i] = b[i];"), 0, "narrow elements have no masked stores either");
+    assert_eq!(branch("map (j = 0 .. N by 1) { y[j] = y[j]; } s = b[i];"), 0, "a loop");
+    assert_eq!(branch(&"s = b[i]; ".repeat(9)), 0, "a long one");
+}
+
+#[test]
 fn what_a_test_inside_shows_is_tested_before_the_map() {
     let after_pass = |body: &str| {
         let map = format!("map (i = 0 .. N by 1) {{ {body} }}");

@@ -1,8 +1,9 @@
 //! Loads that stand in front of a condition, where processors want them (the pass `eager`): a lane of a device makes them behind it, and holds fewer
 //! values at a time.
 
-use hidp_ir::par::visit::{substitute_expr, walk_expr_vars, walk_stmt_vars};
-use hidp_ir::par::{Access, Expr, ExprKind, Stmt, StmtKind, VarId};
+use hidp_ir::par::visit::{Role, substitute, substitute_expr, walk_expr_vars, walk_stmt_vars, walk_vars};
+use hidp_ir::par::{Access, Block, Expr, ExprKind, Stmt, StmtKind, VarId};
+use hidp_syntax::ordered::OrdSet;
 
 /// The statements with such loads behind their conditions; nothing if there are none.
 pub(in super::super) fn loaded_behind_conditions(stmts: &[Stmt]) -> Option<Vec<Stmt>> {
@@ -15,11 +16,10 @@ pub(in super::super) fn loaded_behind_conditions(stmts: &[Stmt]) -> Option<Vec<S
         let alone = stmts.iter().enumerate().all(|(other, stmt)| other == at || other == user || !is_read(stmt, var));
         let own = stmts[..at].iter().any(|stmt| declares(stmt, var));
         let moves = own && alone && !stmts[at + 1..user].iter().any(|stmt| is_about(load, stmt));
-        let value = changed.get_mut(user).and_then(|stmt| value_of(&mut stmt.kind));
-        if let (Some(value), true) = (value, moves && stmts.get(user).is_some_and(|stmt| is_read(stmt, var)))
-            && is_behind(value, var, false)
+        let moves = moves && stmts.get(user).is_some_and(|stmt| is_read(stmt, var));
+        if let (Some(stmt), true) = (changed.get_mut(user), moves)
+            && moves_behind(stmt, var, load)
         {
-            substitute_expr(value, |read| (read == var).then(|| load.clone()));
             gone.push(var);
         }
     }
@@ -29,6 +29,33 @@ pub(in super::super) fn loaded_behind_conditions(stmts: &[Stmt]) -> Option<Vec<S
     };
     changed.retain(|stmt| !is_gone(stmt));
     (!gone.is_empty()).then_some(changed)
+}
+
+/// Puts a load behind the conditions of the only statement that reads its variable, if all reads stand behind one and nothing changes in between.
+fn moves_behind(stmt: &mut Stmt, var: VarId, load: &Expr) -> bool {
+    let in_place_of = |read: VarId| (read == var).then(|| load.clone());
+    if let StmtKind::If { cond, then, otherwise } = &mut stmt.kind {
+        let moves = is_behind(cond, var, false) && !changes(then, load) && !changes(otherwise, load);
+        if moves {
+            substitute_expr(cond, in_place_of);
+            substitute(then, in_place_of);
+            substitute(otherwise, in_place_of);
+        }
+        return moves;
+    }
+    let value = value_of(&mut stmt.kind).filter(|value| is_behind(value, var, false));
+    let moves = value.is_some();
+    value.into_iter().for_each(|value| substitute_expr(value, in_place_of));
+    moves
+}
+
+/// Whether a block changes what a load reads.
+fn changes(block: &Block, load: &Expr) -> bool {
+    let mut reads = OrdSet::new();
+    walk_expr_vars(load, |var, _| _ = reads.insert(var));
+    let mut found = false;
+    walk_vars(block, |var, role| found |= role != Role::Read && reads.contains(&var));
+    found
 }
 
 /// A variable that takes an element which is certainly there, and which nobody else writes.
@@ -121,6 +148,17 @@ mod tests {
         assert!(!moves(&format!("declare t zero; t = x[1]; {user} y[2] = t;")), "read again");
         assert!(!moves(&format!("declare t zero; t = x[1?]; {user}")), "may fault");
         assert!(!moves(&format!("declare t zero; t = x~[1]; {user}")), "other iterations write it");
+        let branch = |then: &str| moves(&format!("declare k zero; declare t zero; t = x[k]; if (c) {{ {then} }}"));
+        assert!(branch("y[1] = t;"));
+        assert!(!branch("k = 2; y[1] = t;"), "the index changes in the branch");
+        assert!(
+            !moves("declare k zero; declare t zero; t = y[k]; if (c) { y[2] = 3:int; y[1] = t; }"),
+            "so does the element"
+        );
+        assert!(
+            !moves("declare k zero; declare t zero; t = x[k]; if (t > 3:int) { y[1] = t; }"),
+            "the condition reads it"
+        );
         assert!(!moves("declare t zero; t = x[1]; y[1] = (t + select(c, t, 0:int));"), "read in any case");
     }
 }
