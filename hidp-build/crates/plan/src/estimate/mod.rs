@@ -7,7 +7,7 @@
 use crate::counted::counted;
 use crate::target::{Estimates, Model};
 use crate::work::of_function;
-use crate::{Mapping, Plan, Strategy, key, nests};
+use crate::{Mapping, Strategy, key};
 use hidp_ir::par::visit;
 use hidp_ir::par::{
     BinOp, Block, Expr, ExprKind, Extent, Func, Iter, Loop, Map, PrimCall, Program, ScalarFnId, Stmt, StmtKind, VarId,
@@ -17,11 +17,12 @@ use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::Scalar;
 
 mod access;
-mod nest;
 #[cfg(test)]
 mod tests;
+mod version;
 
-use nest::Nest;
+use version::Nest;
+pub(super) use version::Version;
 
 /// Picoseconds.
 const MICROSECOND: f64 = 1e6;
@@ -33,46 +34,6 @@ pub(super) struct Estimate {
     pub(super) time: f64,
     /// Whether no codelet runs, for no condition of one holds.
     pub(super) declined: bool,
-}
-
-/// A version: a function and how a plan runs it.
-pub(super) struct Version<'a> {
-    program: &'a Program,
-    func: &'a Func,
-    model: &'a Model,
-    nests: Vec<Nest<'a>>,
-}
-
-impl<'a> Version<'a> {
-    /// Nothing if the plan does not fit the function.
-    pub(super) fn new(program: &'a Program, func: &'a Func, plan: &Plan, model: &'a Model) -> Option<Version<'a>> {
-        let read = |(map, nest)| {
-            let mapping = Mapping::read(program, func, map, nest).ok()?;
-            Some(Nest::new((program, func), map, mapping, model))
-        };
-        let nests: Option<Vec<Nest<'a>>> = nests(func).into_iter().zip(&plan.nests).map(read).collect();
-        Some(Version { program, func, model, nests: nests? })
-    }
-
-    /// A call whose dimensions have these sizes, on so many threads.
-    pub(super) fn at(&self, sizes: &[i64], threads: f64) -> Estimate {
-        let Version { program, func, model, ref nests } = *self;
-        let dims = func.dims.iter().copied().zip(sizes.iter().copied());
-        let mut call = Call {
-            program,
-            func,
-            model,
-            of: model.estimates,
-            threads,
-            nests,
-            known: dims.chain(program.usual_settings(func)).collect(),
-            loaded: OrdSet::new(),
-            conditions: [0, 0],
-        };
-        let time = call.host(&func.body);
-        let [held, failed] = call.conditions;
-        Estimate { time, declined: failed > 0 && held == 0 }
-    }
 }
 
 struct Call<'a> {

@@ -1,17 +1,56 @@
-//! What is known of a nest whatever the sizes: found once, since versions are compared at many of them.
+//! What is known of a version whatever the sizes: found once, since versions are compared at many of them.
 
 use std::iter::once;
 
-use super::Call;
+use super::{Call, Estimate};
 use crate::candidates::mapping;
+use crate::target::Model;
 use crate::wide::{Classes, allocated, in_lanes, packed};
-use crate::{Mapping, Strategy, inner_maps};
+use crate::{Mapping, Plan, Strategy, inner_maps, nests};
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::visit;
 use hidp_ir::par::{Block, Func, Map, Program, Stmt, StmtKind, VarId};
 use hidp_syntax::ordered::{OrdMap, OrdSet};
 
-use crate::target::Model;
+/// A version: a function and how a plan runs it.
+pub(crate) struct Version<'a> {
+    program: &'a Program,
+    func: &'a Func,
+    model: &'a Model,
+    nests: Vec<Nest<'a>>,
+}
+
+impl<'a> Version<'a> {
+    /// Nothing if the plan does not fit the function.
+    pub(crate) fn new(program: &'a Program, func: &'a Func, plan: &Plan, model: &'a Model) -> Option<Version<'a>> {
+        let read = |(map, nest)| {
+            let mapping = Mapping::read(program, func, map, nest).ok()?;
+            Some(Nest::new((program, func), map, mapping, model))
+        };
+        let nests: Option<Vec<Nest<'a>>> = nests(func).into_iter().zip(&plan.nests).map(read).collect();
+        Some(Version { program, func, model, nests: nests? })
+    }
+
+    /// A call whose dimensions have these sizes, on so many threads.
+    pub(crate) fn at(&self, sizes: &[i64], threads: f64) -> Estimate {
+        let Version { program, func, model, ref nests } = *self;
+        let dims = func.dims.iter().copied().zip(sizes.iter().copied());
+        let mut call = Call {
+            program,
+            func,
+            model,
+            of: model.estimates,
+            threads,
+            nests,
+            known: dims.chain(program.usual_settings(func)).collect(),
+            loaded: OrdSet::new(),
+            conditions: [0, 0],
+        };
+        let time = call.host(&func.body);
+        let [held, failed] = call.conditions;
+        Estimate { time, declined: failed > 0 && held == 0 }
+    }
+}
 
 /// A nest and how a plan runs it.
 pub(super) struct Nest<'a> {
@@ -19,9 +58,9 @@ pub(super) struct Nest<'a> {
     pub(super) mapping: Mapping,
     /// Where iterations are in lanes.
     wide: Option<Wide>,
-    /// Arrays of its accesses, and what declared inside their positions depend on.
+    /// The array of each access, and variables of the nest on which its position depends.
     accesses: Vec<(VarId, Vec<VarId>)>,
-    /// Arrays that it has to have, those that it reads and those that it writes.
+    /// Arrays that it has to have: what it reads, then what it writes.
     transferred: Vec<VarId>,
     /// Arrays from outside that loops in iterations store to.
     stored: Vec<VarId>,
