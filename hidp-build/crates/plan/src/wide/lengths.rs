@@ -61,7 +61,21 @@ fn has_neighbours(map: &Map, lane: VarId, classes: &Classes, changes: &OrdSet<Va
         match &stmt.kind {
             StmtKind::Loop(node) => visit::walk_places(&node.body, is_unit),
             StmtKind::Map(map) => visit::walk_places(&map.body, is_unit),
-            _ => {}
+            StmtKind::If { .. }
+            | StmtKind::Prim(_)
+            | StmtKind::Scope(_)
+            | StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::AssignField { .. }
+            | StmtKind::Store { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Return(_)
+            | StmtKind::Swap(..)
+            | StmtKind::Require { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Leave => {}
         }
     });
     found
@@ -91,28 +105,15 @@ impl Search<'_> {
             if let Some(length) = self.of_loop(stmt, *sure) {
                 return Some(length);
             }
-            match &stmt.kind {
-                StmtKind::If { cond, then, otherwise } if !self.classes.varies(cond) => {
-                    let known = self.known.clone();
-                    for side in [then, otherwise] {
-                        if let Some(length) = self.block(side, &mut false) {
-                            return Some(length);
-                        }
-                        self.known.clone_from(&known);
-                    }
-                }
-                StmtKind::Scope(inside) => {
-                    if let Some(length) = self.block(inside, sure) {
-                        return Some(length);
-                    }
-                }
-                _ => {}
+            if let Some(length) = self.inside(stmt, sure) {
+                return Some(length);
             }
             let of_stmt = Block { stmts: vec![stmt.clone()] };
             *sure &= !effects::may_fault(self.program, &self.func.vars, &of_stmt) && !effects::may_jump(&of_stmt);
-            let assigned = match &stmt.kind {
-                StmtKind::Assign { var, value } => self.before(value, *sure).map(|value| (*var, value)),
-                _ => None,
+            let assigned = if let StmtKind::Assign { var, value } = &stmt.kind {
+                self.before(value, *sure).map(|value| (*var, value))
+            } else {
+                None
             };
             visit::walk_stmt_vars(stmt, |var, role| match role {
                 Role::Write | Role::Update | Role::Declare | Role::Argument { .. } => {
@@ -123,6 +124,39 @@ impl Search<'_> {
             self.known.extend(assigned);
         }
         None
+    }
+
+    /// The first length in a statement that holds others, and is no loop.
+    fn inside(&mut self, stmt: &Stmt, sure: &mut bool) -> Option<Expr> {
+        match &stmt.kind {
+            StmtKind::If { cond, then, otherwise } if !self.classes.varies(cond) => {
+                let known = self.known.clone();
+                for side in [then, otherwise] {
+                    if let Some(length) = self.block(side, &mut false) {
+                        return Some(length);
+                    }
+                    self.known.clone_from(&known);
+                }
+                None
+            }
+            StmtKind::Scope(inside) => self.block(inside, sure),
+            StmtKind::If { .. }
+            | StmtKind::Map(_)
+            | StmtKind::Loop(_)
+            | StmtKind::Prim(_)
+            | StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::AssignField { .. }
+            | StmtKind::Store { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Return(_)
+            | StmtKind::Swap(..)
+            | StmtKind::Require { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Leave => None,
+        }
     }
 
     /// What the turns of a loop follow, if they differ from lane to lane, and each has a loop inside.
@@ -137,7 +171,21 @@ impl Search<'_> {
                 let (lo, hi) = (self.before(&iter.lo, sure)?, self.before(&iter.hi, sure)?);
                 (Expr::long(BinOp::Sub, hi, lo), &map.body)
             }
-            _ => return None,
+            StmtKind::If { .. }
+            | StmtKind::Prim(_)
+            | StmtKind::Scope(_)
+            | StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::AssignField { .. }
+            | StmtKind::Store { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Return(_)
+            | StmtKind::Swap(..)
+            | StmtKind::Require { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Leave => return None,
         };
         let is_loop = |stmt: &Stmt| matches!(stmt.kind, StmtKind::Loop(_) | StmtKind::Map(_));
         let mut has_loops = false;
