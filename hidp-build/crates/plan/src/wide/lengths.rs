@@ -232,8 +232,8 @@ mod tests {
     use crate::testing::optimised;
     use crate::{Limits, explore};
 
-    /// Whether iterations with such a loop are sorted, in the plan with whole iterations in lanes.
-    fn sorted(before: &str, inside: &str) -> bool {
+    /// The plan with whole iterations in lanes, of iterations with such a loop.
+    fn plan(before: &str, inside: &str) -> String {
         let program = optimised(&format!(
             "function f input int n[R], d[R], t[M], x[M][R], start[R+1], few; inout int y[R], h[M]; {{ map {{ r := [0:R);
                 int sum = 0; int v = n[r]; {before}
@@ -242,8 +242,20 @@ mod tests {
         ));
         let limits = Limits { variants: true, ..Limits::default() };
         let plans = explore(&program, program.entries[0], &Model::cpu(), limits).plans;
-        let plan = plans.iter().find(|plan| plan.name == "wide").expect("a plan").to_string();
-        plan.contains("  sorted(2048)\n")
+        plans.iter().find(|plan| plan.name == "wide").expect("a plan").to_string()
+    }
+
+    /// Whether they are sorted there.
+    fn sorted(before: &str, inside: &str) -> bool {
+        plan(before, inside).contains("  sorted(2048)\n")
+    }
+
+    #[test]
+    fn long_arrays_of_sorted_iterations_have_one_vector() {
+        let inside = "kept[i & 3] = sum; sum = sum - kept[sum & 3];";
+        assert!(!plan("int kept[M+4]; long end = n[r];", inside).contains("reg(2)"));
+        assert!(plan("int kept[4]; long end = n[r];", inside).contains("reg(2)"), "short ones");
+        assert!(plan("int kept[M+4]; long end = few;", inside).contains("reg(2)"), "all have the same length");
     }
 
     #[test]

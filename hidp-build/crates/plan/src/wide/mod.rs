@@ -67,8 +67,8 @@ pub struct WideShape {
 }
 
 /// How `map` runs with whole iterations in lanes, if it can.
-pub fn wide_shape(program: &Program, func: &Func, map: &Map) -> Result<WideShape, Refusal> {
-    let map = &*in_lanes(program, func, map);
+pub fn wide_shape(program: &Program, func: &Func, nest: &Map) -> Result<WideShape, Refusal> {
+    let map = &*in_lanes(program, func, nest);
     let Some(lane) = map.iters.last() else {
         return Err(SHAPE.refused(span_of(map), "the outermost map has no iterators"));
     };
@@ -91,14 +91,17 @@ pub fn wide_shape(program: &Program, func: &Func, map: &Map) -> Result<WideShape
     if let Some(refusal) = look.refused {
         return Err(refusal);
     }
-    allocated(program, func, map, &classes)?;
+    let kept = allocated(program, func, map, &classes)?;
     if let Some(at) = steady::unsteady(program, func, map) {
         return Err(FAULT_ORDER.refused(
             at,
             "a check depends on what iterations store and read, so that they cannot be done again in order",
         ));
     }
-    Ok(WideShape { bits: innermost(&look.widest).unwrap_or(32), groups: 2 })
+    let is_long = |kept: &Allocated| func.vars[kept.array].shape.iter().any(|extent| extent.as_int().is_none());
+    // Arrays of two vectors' lanes exceed a first-level cache where those of one do not. Measured with lines of tables, which have lengths.
+    let groups = if kept.iter().any(is_long) && length(program, func, nest).is_some() { 1 } else { 2 };
+    Ok(WideShape { bits: innermost(&look.widest).unwrap_or(32), groups })
 }
 
 /// Whether lanes can add their values of a fold of the outermost map one after the other.
