@@ -81,6 +81,7 @@ mod space;
 mod stmt;
 mod stream;
 mod strips;
+mod tails;
 #[cfg(test)]
 mod tests;
 mod tile_fold;

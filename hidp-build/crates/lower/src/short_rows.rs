@@ -31,7 +31,10 @@ impl Lowerer<'_> {
         if let Some(tile) = self.update_tile(map) {
             return self.updates_in_tiles(map, range, (low, high), tile);
         }
-        self.iterations_in_order(map, range, (low, high));
+        match self.tail(map) {
+            Some(tail) => self.tails_in_tiles(map, &tail, range, (low, high)),
+            None => self.iterations_in_order(map, range, (low, high)),
+        }
     }
 
     /// One loop for each of these lengths, and one for all others.

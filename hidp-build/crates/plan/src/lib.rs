@@ -62,6 +62,7 @@ mod shape;
 mod short;
 mod sizes;
 mod split;
+mod tails;
 #[cfg(test)]
 mod testing;
 mod tiled;
@@ -107,6 +108,7 @@ pub use shape::{
     Stride, coefficient, gathers, invariant, irregular, straight, streamed_outputs, stride_of, vectorisable,
 };
 pub use split::splits;
+pub use tails::{Tail, tail};
 pub use tiled::{Operand, Tiled, tiled};
 pub use updates::{Update, update, updates};
 pub use wide::{WideShape, wide_shape};

@@ -15,7 +15,7 @@ use hidp_syntax::source::Span;
 /// What one operation of each kind costs.
 const SIMPLE: i64 = 1;
 const DIVISION: i64 = 8;
-const FUNCTION: i64 = 16;
+pub(super) const FUNCTION: i64 = 16;
 
 /// The operations of a call whose nests run as `plan` says. `None` where they depend on data: on how often a loop runs, say.
 pub(super) fn work(program: &Program, func: &Func, plan: &Plan, model: &Model) -> Option<Expr> {

@@ -85,7 +85,7 @@ pub struct Model {
     pub packed_tile: u32,
     /// Minimum number of operations of an iteration whose update targets are computed in lanes.
     pub update_operations: u32,
-    /// Iterations per tile of such updates.
+    /// Iterations per tile of such updates, or of maths functions behind maps.
     pub update_tile: u32,
     /// Unroll factor of updates of such copies.
     pub copied_turns: u32,
