@@ -28,9 +28,6 @@ pub(super) enum Rest {
     Of(Map),
 }
 
-/// Elements of a tile that fill vectors of any type. Shorter ones, which only pins ask for, are packed in order.
-const FULL: u32 = 64;
-
 impl<'a> Lowerer<'a> {
     /// What the next nest stores at the prefixes of this map, and elements of a tile, where the plan gathers it.
     pub(super) fn packed(&self, map: &Map) -> Option<(Packed<'a>, u32)> {
@@ -79,7 +76,8 @@ impl<'a> Lowerer<'a> {
         let stop = make::min(make::add(start.clone(), make::long(tile.into())), part.to.clone());
         let stop = self.body.fix("stop", stop);
         let count = self.body.slot("count", Ty::LONG, Some(make::long(0)));
-        if tile >= FULL && is_eager(packed, map) {
+        // Shorter tiles, which only pins ask for, fill no vector of bytes.
+        if tile >= self.model.vector_bytes && is_eager(packed, map) {
             self.pack_in_lanes(packed, map, part, (&start, &stop), &tiles, count);
         } else {
             self.range_loop(&part.range, start.clone(), stop.clone(), LoopKind::Seq, &mut |this| {
