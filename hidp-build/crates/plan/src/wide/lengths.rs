@@ -6,7 +6,7 @@ use crate::mapping::Strategy;
 use crate::shape::{Stride, stride_of};
 use hidp_ir::par::effects::{self, Effects};
 use hidp_ir::par::visit::{self, Role};
-use hidp_ir::par::{Access, BinOp, Block, Expr, ExprKind, Func, Map, Place, Program, Stmt, StmtKind, VarId};
+use hidp_ir::par::{Access, BinOp, Block, Expr, ExprKind, Func, Map, Program, Stmt, StmtKind, VarId};
 use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::ty::Ty;
 
@@ -51,34 +51,39 @@ fn has_neighbours(map: &Map, lane: VarId, classes: &Classes, changes: &OrdSet<Va
     others.remove(&lane);
     let mut found = false;
     visit::walk_stmts(&map.body, |stmt| {
-        let is_unit = |place: &Place, _: Role| {
+        let Some(body) = repeated(stmt) else { return };
+        visit::walk_places(body, |place, _| {
             let mut moves = false;
             for index in &place.index {
                 visit::walk_expr_vars(index, |var, _| moves |= var != lane && changes.contains(&var));
             }
             found |= moves && stride_of(place, lane, &others) == Stride::Unit;
-        };
-        match &stmt.kind {
-            StmtKind::Loop(node) => visit::walk_places(&node.body, is_unit),
-            StmtKind::Map(map) => visit::walk_places(&map.body, is_unit),
-            StmtKind::If { .. }
-            | StmtKind::Prim(_)
-            | StmtKind::Scope(_)
-            | StmtKind::Declare { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::AssignField { .. }
-            | StmtKind::Store { .. }
-            | StmtKind::Atomic { .. }
-            | StmtKind::Return(_)
-            | StmtKind::Swap(..)
-            | StmtKind::Require { .. }
-            | StmtKind::Call { .. }
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Leave => {}
-        }
+        });
     });
     found
+}
+
+/// What a loop or a map does again and again.
+fn repeated(stmt: &Stmt) -> Option<&Block> {
+    match &stmt.kind {
+        StmtKind::Loop(node) => Some(&node.body),
+        StmtKind::Map(map) => Some(&map.body),
+        StmtKind::If { .. }
+        | StmtKind::Prim(_)
+        | StmtKind::Scope(_)
+        | StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::AssignField { .. }
+        | StmtKind::Store { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Return(_)
+        | StmtKind::Swap(..)
+        | StmtKind::Require { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Leave => None,
+    }
 }
 
 /// What an iteration writes and declares.
@@ -102,10 +107,7 @@ impl Search<'_> {
     /// loads and quotients may be proved by these.
     fn block(&mut self, block: &Block, sure: &mut bool) -> Option<Expr> {
         for stmt in &block.stmts {
-            if let Some(length) = self.of_loop(stmt, *sure) {
-                return Some(length);
-            }
-            if let Some(length) = self.inside(stmt, sure) {
+            if let Some(length) = self.of_loop(stmt, *sure).or_else(|| self.inside(stmt, sure)) {
                 return Some(length);
             }
             let of_stmt = Block { stmts: vec![stmt.clone()] };
@@ -128,68 +130,38 @@ impl Search<'_> {
 
     /// The first length in a statement that holds others, and is no loop.
     fn inside(&mut self, stmt: &Stmt, sure: &mut bool) -> Option<Expr> {
-        match &stmt.kind {
-            StmtKind::If { cond, then, otherwise } if !self.classes.varies(cond) => {
-                let known = self.known.clone();
-                for side in [then, otherwise] {
-                    if let Some(length) = self.block(side, &mut false) {
-                        return Some(length);
-                    }
-                    self.known.clone_from(&known);
-                }
-                None
-            }
-            StmtKind::Scope(inside) => self.block(inside, sure),
-            StmtKind::If { .. }
-            | StmtKind::Map(_)
-            | StmtKind::Loop(_)
-            | StmtKind::Prim(_)
-            | StmtKind::Declare { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::AssignField { .. }
-            | StmtKind::Store { .. }
-            | StmtKind::Atomic { .. }
-            | StmtKind::Return(_)
-            | StmtKind::Swap(..)
-            | StmtKind::Require { .. }
-            | StmtKind::Call { .. }
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Leave => None,
+        if let StmtKind::Scope(inside) = &stmt.kind {
+            return self.block(inside, sure);
         }
+        let StmtKind::If { cond, then, otherwise } = &stmt.kind else { return None };
+        if self.classes.varies(cond) {
+            return None;
+        }
+        let known = self.known.clone();
+        for side in [then, otherwise] {
+            if let Some(length) = self.block(side, &mut false) {
+                return Some(length);
+            }
+            self.known.clone_from(&known);
+        }
+        None
     }
 
     /// What the turns of a loop follow, if they differ from lane to lane, and each has a loop inside.
     fn of_loop(&self, stmt: &Stmt, sure: bool) -> Option<Expr> {
-        let (length, inside) = match &stmt.kind {
-            StmtKind::Loop(node) => {
-                let ExprKind::Binary { op: BinOp::Lt | BinOp::Le, right, .. } = &node.cond.kind else { return None };
-                (self.before(right, sure)?, &node.body)
-            }
-            StmtKind::Map(map) => {
-                let [iter] = &map.iters[..] else { return None };
-                let (lo, hi) = (self.before(&iter.lo, sure)?, self.before(&iter.hi, sure)?);
-                (Expr::long(BinOp::Sub, hi, lo), &map.body)
-            }
-            StmtKind::If { .. }
-            | StmtKind::Prim(_)
-            | StmtKind::Scope(_)
-            | StmtKind::Declare { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::AssignField { .. }
-            | StmtKind::Store { .. }
-            | StmtKind::Atomic { .. }
-            | StmtKind::Return(_)
-            | StmtKind::Swap(..)
-            | StmtKind::Require { .. }
-            | StmtKind::Call { .. }
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Leave => return None,
+        let inside = repeated(stmt)?;
+        let length = if let StmtKind::Map(map) = &stmt.kind {
+            let [iter] = &map.iters[..] else { return None };
+            let (lo, hi) = (self.before(&iter.lo, sure)?, self.before(&iter.hi, sure)?);
+            Expr::long(BinOp::Sub, hi, lo)
+        } else if let StmtKind::Loop(node) = &stmt.kind {
+            let ExprKind::Binary { op: BinOp::Lt | BinOp::Le, right, .. } = &node.cond.kind else { return None };
+            self.before(right, sure)?
+        } else {
+            return None;
         };
-        let is_loop = |stmt: &Stmt| matches!(stmt.kind, StmtKind::Loop(_) | StmtKind::Map(_));
         let mut has_loops = false;
-        visit::walk_stmts(inside, |stmt| has_loops |= is_loop(stmt));
+        visit::walk_stmts(inside, |stmt| has_loops |= repeated(stmt).is_some());
         (has_loops && length.ty == Ty::LONG && self.classes.varies(&length)).then_some(length)
     }
 
