@@ -1,9 +1,8 @@
 //! Times of the arms of an entry for one set of arguments.
 
-use std::time::Instant;
-
 use super::arguments::Arguments;
 use super::arms::{Arm, Arms};
+use super::clock::Stopwatch;
 use super::data::Data;
 use super::fit::Point;
 use super::sample::{PAIRS, Verdict, calls, median, spread, typical, uncertainty, verdict};
@@ -80,13 +79,13 @@ impl<'a> Bench<'a> {
             // What a call writes is what the next one reads: only entries that do not read it run without a pause.
             let batch = if keeps { left } else { 1 };
             seconds += self.with_call(|call, cx| {
-                let start = Instant::now();
+                let watch = Stopwatch::start();
                 for _ in 0..batch {
                     // SAFETY: the entry comes from `Entries`, whose functions are safe to call with arguments of these types.
                     unsafe { call.run_as(cx, version, settings) }?;
                 }
                 cx.synchronize()?;
-                Ok::<f64, Error>(start.elapsed().as_secs_f64())
+                Ok::<f64, Error>(watch.seconds())
             })??;
             left -= batch;
         }
@@ -274,6 +273,7 @@ fn undecided(worthy: &[(usize, Vec<f64>)]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::clock;
     use super::*;
     use crate::rt::entry::{Code, Codes, Dispatch, Measure, Op, Param, Version};
     use crate::{Isa, rt::hidp_call};
@@ -285,7 +285,7 @@ mod tests {
         for value in x.iter_mut() {
             *value *= if wrong { 3.0 } else { 2.0 };
         }
-        std::thread::sleep(std::time::Duration::from_micros(delay.into()));
+        clock::pass(delay.into());
         0
     }
     macro_rules! version {

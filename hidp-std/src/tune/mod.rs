@@ -14,6 +14,7 @@
 mod arguments;
 mod arms;
 mod cli;
+mod clock;
 mod data;
 mod decide;
 mod entry;

@@ -6,6 +6,7 @@
 use std::time::Instant;
 
 use super::arguments::Arguments;
+use super::clock::Stopwatch;
 use super::data::Data;
 use super::entry::Job;
 use super::fit::between;
@@ -118,13 +119,13 @@ fn time(entry: &'static Entry, arguments: &mut Arguments<'_>, cx: &Context, coun
         arguments.restore()?;
         let batch = if keeps { left } else { 1 };
         let call = Dynamic::new(entry, arguments.args())?;
-        let start = Instant::now();
+        let watch = Stopwatch::start();
         for _ in 0..batch {
             // SAFETY: the entry comes from `Entries`, whose functions are safe to call with arguments of these types.
             unsafe { call.run(cx) }?;
         }
         cx.synchronize()?;
-        seconds += start.elapsed().as_secs_f64();
+        seconds += watch.seconds();
         left -= batch;
     }
     Ok(seconds / count as f64)

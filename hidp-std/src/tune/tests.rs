@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Data, Tuner};
+use super::{Data, Tuner, clock};
 use crate::device::tests::World;
 use crate::device::tests::simulation;
 use crate::rt::entry::{Code, Codes, Dispatch, Elem, Entry, Measure, Op, Param, Version};
@@ -18,7 +18,7 @@ unsafe fn double(call: *mut hidp_call, factor: f32, delay: fn(usize) -> u64) -> 
         let x = std::slice::from_raw_parts((*(*call).params).cast::<f32>(), count);
         let y = std::slice::from_raw_parts_mut((*(*call).params.add(1)).cast::<f32>(), count);
         y.iter_mut().zip(x).for_each(|(y, x)| *y = factor * x);
-        std::thread::sleep(Duration::from_micros(delay(count)));
+        clock::pass(delay(count));
     }
     0
 }
