@@ -27,7 +27,7 @@ pub(crate) fn gcd(a: i128, b: i128) -> i128 {
 
 /// `Σ factor × column`: the columns in ascending order, with their factors, none of which is 0. A row has few of the columns.
 #[derive(Clone, PartialEq, Eq)]
-struct Row(Vec<(usize, i128)>);
+pub(crate) struct Row(pub Vec<(usize, i128)>);
 
 impl Row {
     fn factor(&self, column: usize) -> i128 {
@@ -195,7 +195,7 @@ fn combined_rows([a, b]: [&Row; 2], factors: [i128; 2]) -> Option<Row> {
 }
 
 /// `row + constant >= 0`
-type Given = (Row, i128);
+pub(crate) type Given = (Row, i128);
 
 /// Puts what a column equals in its place, where two rows say so with a factor of 1. This is exact for integers, and elimination would
 /// combine every two rows of the column.
@@ -240,8 +240,8 @@ fn replaces((row, constant): &mut Given, column: usize, (equal, value): &Given, 
     true
 }
 
-/// Whether elimination ends in a contradiction of `rows >= 0` where each column lies in its range.
-pub(crate) fn has_contradiction(rows: &[&Lin], columns: &Columns) -> bool {
+/// What says that `rows >= 0` and that each column lies in its range, without columns that others equal.
+pub(crate) fn given(rows: &[&Lin], columns: &Columns) -> Vec<Given> {
     let mut given: Vec<Given> = Vec::with_capacity(rows.len() + 2 * columns.count());
     for row in rows {
         // Columns are in the order of terms, as the terms of a sum are.
@@ -254,8 +254,13 @@ pub(crate) fn has_contradiction(rows: &[&Lin], columns: &Columns) -> bool {
             given.push((Row(vec![(column, factor)]), constant));
         }
     }
+    without_equalities(given)
+}
+
+/// Whether elimination of so many columns ends in a contradiction.
+pub(crate) fn has_contradiction(given: Vec<Given>, columns: usize) -> bool {
     let mut system = System::default();
-    for (number, (row, constant)) in without_equalities(given).into_iter().enumerate() {
+    for (number, (row, constant)) in given.into_iter().enumerate() {
         let mut origin = Origin::default();
         origin[(number / 64).min(2)] = 1 << if number < 192 { number % 64 } else { 63 };
         system.insert(row, constant, origin);
@@ -267,7 +272,7 @@ pub(crate) fn has_contradiction(rows: &[&Lin], columns: &Columns) -> bool {
         if system.is_spent() {
             return false;
         }
-        let cheapest = system.cheapest(columns.count());
+        let cheapest = system.cheapest(columns);
         if cheapest.is_empty() {
             return false;
         }

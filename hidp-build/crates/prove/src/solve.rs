@@ -3,7 +3,7 @@
 use hidp_syntax::ordered::{OrdMap, OrdSet};
 use std::cell::RefCell;
 
-use super::eliminate::has_contradiction;
+use super::eliminate::{given, has_contradiction};
 use super::linear::{AtomId, Atoms, Interval, Lin};
 use super::term::Term;
 use super::witness;
@@ -71,7 +71,8 @@ fn known_or(key: Vec<u8>, outcome: impl FnOnce() -> bool) -> bool {
 }
 
 fn contradict(rows: &[&Lin], columns: &Columns) -> bool {
-    !witness::is_found(rows, columns) && has_contradiction(rows, columns)
+    let given = given(rows, columns);
+    !witness::is_found(&given, columns) && has_contradiction(given, columns.count())
 }
 
 /// The terms that occur, in their order, with the values that they may have.
@@ -284,7 +285,8 @@ mod tests {
         for (number, opposite) in (0..343).flat_map(|number| [(number, 684), (number, 685), (number, 686)]) {
             for columns in [[&x, &y], [&y, &x]] {
                 let system = [&row([&x, &y], number), &row(columns, opposite - number)];
-                let outcome = has_contradiction(&system, &Columns::of(&system, |_| None));
+                let columns = Columns::of(&system, |_| None);
+                let outcome = has_contradiction(given(&system, &columns), columns.count());
                 assert_eq!(infeasible(&system, |_| None), outcome, "{system:?}");
                 outcomes[usize::from(outcome)] += 1;
             }

@@ -1,14 +1,16 @@
 //! Looks for integers that satisfy a system of inequalities: where there are some, elimination would take long to find no contradiction.
 
-use super::linear::{Interval, Lin};
+use super::eliminate::Given;
+use super::linear::Interval;
 use super::solve::Columns;
 
 /// Changes that a search makes before it gives up. Four in five of the systems that have a solution need fewer.
 const STEPS: usize = 30;
 
-/// Whether integers were found that satisfy all of `rows >= 0` where each column lies in its range.
-pub(crate) fn is_found(rows: &[&Lin], columns: &Columns) -> bool {
-    Search::new(rows, columns).is_some_and(Search::succeeds)
+/// Whether integers were found that satisfy all that is given. No column equals others: to change one of these alone would only move the
+/// contradiction to the opposite row.
+pub(crate) fn is_found(given: &[Given], columns: &Columns) -> bool {
+    Search::new(given, columns).is_some_and(Search::succeeds)
 }
 
 /// A value for each column, and what the rows are with these.
@@ -34,8 +36,8 @@ struct Column {
 
 impl Search {
     /// Each column has the value in its range that is nearest to 0. `None` where a number is too large, or a range is empty.
-    fn new(rows: &[&Lin], columns: &Columns) -> Option<Search> {
-        let mut search = Search { rows: Vec::with_capacity(rows.len()), columns: Vec::with_capacity(columns.count()) };
+    fn new(given: &[Given], columns: &Columns) -> Option<Search> {
+        let mut search = Search { rows: Vec::with_capacity(given.len()), columns: Vec::with_capacity(columns.count()) };
         for range in columns.ranges() {
             // Nothing limits what has no range: these are values that it may have.
             let range = range.unwrap_or(Interval { lo: i64::MIN.into(), hi: i64::MAX.into() });
@@ -45,16 +47,14 @@ impl Search {
             let value = 0i128.clamp(range.lo, range.hi);
             search.columns.push(Column { range, value, occurs: Vec::new(), changed: 0 });
         }
-        for (number, row) in rows.iter().enumerate() {
-            let (mut summands, mut sum) = (Vec::with_capacity(row.terms.len()), row.constant);
-            for &(term, factor) in row.terms.iter() {
-                let at = columns.place(term);
+        for (number, (row, constant)) in given.iter().enumerate() {
+            let mut sum = *constant;
+            for &(at, factor) in &row.0 {
                 let column = &mut search.columns[at];
                 column.occurs.push((number, factor));
                 sum = sum.checked_add(factor.checked_mul(column.value)?)?;
-                summands.push((at, factor));
             }
-            search.rows.push(Row { summands, sum });
+            search.rows.push(Row { summands: row.0.clone(), sum });
         }
         Some(search)
     }
@@ -128,10 +128,12 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linear::Atoms;
+    use crate::eliminate::given;
+    use crate::linear::{Atoms, Lin};
 
     fn is_found(rows: &[&Lin], atoms: &Atoms) -> bool {
-        super::is_found(rows, &Columns::of(rows, |term| atoms.term_range(term)))
+        let columns = Columns::of(rows, |term| atoms.term_range(term));
+        super::is_found(&given(rows, &columns), &columns)
     }
 
     #[test]
@@ -152,6 +154,20 @@ mod tests {
         assert!(!is_found(&[rows.as_slice(), &[&low]].concat(), &atoms), "there is none");
     }
 
+    /// x = y + z and y = 2 z, each as two rows; x >= 7.
+    #[test]
+    fn equal_values_move_together() {
+        let mut atoms = Atoms::default();
+        let [x, y, z] = [(); 3].map(|()| Lin::atom(atoms.fresh(Interval { lo: -1000, hi: 1000 })));
+        let sum = x.sub(&y).and_then(|row| row.sub(&z)).unwrap();
+        let twice = y.plus(&z, -2).unwrap();
+        let rows = [Some(sum.clone()), sum.scale(-1), Some(twice.clone()), twice.scale(-1), x.offset(-7)];
+        let rows = rows.map(Option::unwrap);
+        assert!(is_found(&rows.each_ref(), &atoms), "9, 6, 3");
+        let opposite = z.scale(-1).unwrap();
+        assert!(!is_found(&[rows.each_ref().as_slice(), &[&opposite]].concat(), &atoms), "z <= 0");
+    }
+
     #[test]
     fn values_stay_in_their_ranges() {
         let mut atoms = Atoms::default();
@@ -160,7 +176,7 @@ mod tests {
         assert!(is_found(&[&high], &atoms) && !is_found(&[&low], &atoms));
         let nothing = Lin::atom(atoms.fresh(Interval { lo: 1, hi: 0 }));
         assert!(!is_found(&[&nothing], &atoms));
-        let most = Lin::atom(atoms.fresh(Interval { lo: i128::MAX, hi: i128::MAX }));
+        let most = Lin::atom(atoms.fresh(Interval { lo: i128::MAX - 1, hi: i128::MAX }));
         assert!(!is_found(&[&most.scale(2).unwrap()], &atoms), "what is too large is given up");
     }
 }
