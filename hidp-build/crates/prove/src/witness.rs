@@ -154,18 +154,18 @@ mod tests {
         assert!(!is_found(&[rows.as_slice(), &[&low]].concat(), &atoms), "there is none");
     }
 
-    /// x = y + z and y = 2 z, each as two rows; x >= 7.
+    /// More equal values than a search changes one after the other.
     #[test]
     fn equal_values_move_together() {
         let mut atoms = Atoms::default();
-        let [x, y, z] = [(); 3].map(|()| Lin::atom(atoms.fresh(Interval { lo: -1000, hi: 1000 })));
-        let sum = x.sub(&y).and_then(|row| row.sub(&z)).unwrap();
-        let twice = y.plus(&z, -2).unwrap();
-        let rows = [Some(sum.clone()), sum.scale(-1), Some(twice.clone()), twice.scale(-1), x.offset(-7)];
-        let rows = rows.map(Option::unwrap);
-        assert!(is_found(&rows.each_ref(), &atoms), "9, 6, 3");
-        let opposite = z.scale(-1).unwrap();
-        assert!(!is_found(&[rows.each_ref().as_slice(), &[&opposite]].concat(), &atoms), "z <= 0");
+        let values = [(); 2 * STEPS].map(|()| Lin::atom(atoms.fresh(Interval { lo: -1000, hi: 1000 })));
+        let mut rows = vec![values[0].offset(-7).unwrap()];
+        for pair in values.windows(2) {
+            rows.extend([pair[0].sub(&pair[1]).unwrap(), pair[1].sub(&pair[0]).unwrap()]);
+        }
+        assert!(is_found(&rows.iter().collect::<Vec<_>>(), &atoms), "all are 7");
+        rows.push(Lin::constant(6).sub(&values[9]).unwrap());
+        assert!(!is_found(&rows.iter().collect::<Vec<_>>(), &atoms), "one is at most 6");
     }
 
     #[test]
