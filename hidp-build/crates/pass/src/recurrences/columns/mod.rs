@@ -5,10 +5,12 @@
 //!
 //! One table alone does better in steps of many cells, so only lanes take this way.
 
-use hidp_ir::par::visit::{self, Mutator, change};
+mod looks;
+mod put;
+
+use hidp_ir::par::visit::{self, Mutator};
 use hidp_ir::par::{BinOp, Block, Expr, ExprKind, FoldFn, Place, Stmt, StmtKind, System, Var, VarId, VarKind, same};
-use hidp_syntax::ast::Direction;
-use hidp_syntax::ordered::{OrdMap, OrdSet};
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -16,13 +18,14 @@ use super::asked::{Asks, Iterations};
 use super::build::{self, Builder};
 use super::contents::Contents;
 use super::narrow::{self, Narrow};
-use super::profile::{self, Lookup};
 use super::regions::{self, At};
 use super::sweep;
 use super::twin::copied;
 use super::visits::{self, Folded};
 use super::wave;
 use super::window::{Cells, Linear};
+use looks::{Look, chosen, letters, looks, own};
+use put::Put;
 
 /// What takes the place of tables in lanes.
 pub(super) struct Made {
@@ -92,98 +95,6 @@ fn common(builder: &Builder<'_>, system: &System, around: &Iterations) -> Option
         [false, true] if alike => Some(1),
         [true | false, true | false] => None,
     }
-}
-
-/// A load that pairs of letters choose: what it gives for one letter of a line's, by the letters along the line.
-struct Look {
-    lookup: Lookup,
-    values: VarId,
-}
-
-/// The loads that pairs of letters choose, with what must hold for them in `contents`.
-fn looks(
-    builder: &mut Builder<'_>,
-    (system, bodies, along): (&System, &[Block], usize),
-    contents: &mut Contents,
-) -> Option<Vec<Look>> {
-    let mut found: Vec<Lookup> = Vec::new();
-    for (table, body) in system.tables.iter().zip(bodies) {
-        visit::walk_exprs(body, |expr| {
-            found.extend(
-                profile::lookup(builder, table, expr)
-                    .filter(|lookup| before_each(builder, system, lookup, 1 - along))
-                    .filter(|lookup| !found.iter().any(|known| known.is_same(lookup))),
-            );
-        });
-    }
-    if found.len() > profile::MOST {
-        return None;
-    }
-    let mut looks = Vec::new();
-    for lookup in found {
-        let [letters, from] = [own(&lookup, along).array, lookup.from.array];
-        let count = builder.vars[from].shape[chosen(&lookup, along)].clone();
-        let length = builder.vars[letters].shape[0].clone();
-        lookup.required(builder, contents, [i16::MIN.into(), i16::MAX.into()], (count.clone(), length))?;
-        let span = lookup.from.span;
-        let values = Var { name: "chosen".into(), ty: narrow::TY, shape: vec![count], kind: VarKind::Local, span };
-        looks.push(Look { lookup, values: builder.vars.push(values) });
-    }
-    Some(looks)
-}
-
-/// What an index of the cell says.
-fn own(lookup: &Lookup, index: usize) -> &profile::Letters {
-    if index == 0 { &lookup.following } else { &lookup.other }
-}
-
-/// Which index of the load it says.
-fn chosen(lookup: &Lookup, index: usize) -> usize {
-    if index == 0 { 1 - lookup.row } else { lookup.row }
-}
-
-/// Whether there is a letter before each cell but the first, along an index.
-fn before_each(builder: &Builder<'_>, system: &System, lookup: &Lookup, index: usize) -> bool {
-    let letters = own(lookup, index);
-    letters.more == -1 && is_before_each(builder, system, letters.array, index)
-}
-
-fn is_before_each(builder: &Builder<'_>, system: &System, array: VarId, index: usize) -> bool {
-    let [count] = &builder.vars[array].shape[..] else { return false };
-    let cells = &builder.vars[system.tables[0].array].shape[index];
-    same::expr(&build::add(count.clone(), Expr::int(1, count.span)), cells)
-}
-
-/// The array of which a load takes the letter before its cell along an index, where there is one for each cell but the first.
-fn letter_of(builder: &Builder<'_>, system: &System, (table, index): (usize, usize), expr: &Expr) -> Option<VarId> {
-    let ExprKind::Load(place) = &expr.kind else { return None };
-    let [at] = &place.index[..] else { return None };
-    let var = &builder.vars[place.array];
-    let is_letter = var.kind == VarKind::Param(Direction::Input) && var.ty.scalar().is_some() && place.unproved == 0;
-    let past = Linear::of(at)?.past(system.tables[table].index[index].var)?;
-    (is_letter && past == -1 && is_before_each(builder, system, place.array, index)).then_some(place.array)
-}
-
-/// All such arrays.
-fn letters(builder: &Builder<'_>, system: &System, bodies: &[Block], index: usize) -> OrdSet<VarId> {
-    let mut found = OrdSet::new();
-    for (table, body) in bodies.iter().enumerate() {
-        visit::walk_exprs(body, |expr| found.extend(letter_of(builder, system, (table, index), expr)));
-    }
-    found
-}
-
-/// Where cells are from, seen from one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum From {
-    /// The cell itself, of another table or this one.
-    Here,
-    /// Of the line before.
-    Line,
-    /// The one before it in the line.
-    Before,
-    /// The one before it in the line before.
-    Corner,
 }
 
 /// What is kept of a table.
@@ -382,7 +293,8 @@ impl<'a, 'b> Columns<'a, 'b> {
             let held =
                 held.map(|(at, held)| (self.system.tables[at].array, [cells[at], lines[at], held.before, held.corner]));
             let held = held.collect();
-            Held::put(self.builder, (self.system, table, self.along), &held, of_line, &mut body);
+            let (builder, system, along) = (&*self.builder, self.system, self.along);
+            Put { builder, system, table, along, held, of_line }.visit_block(&mut body);
             visit::substitute(&mut body, |var| Some(indices[index.iter().position(|own| *own == var)?].clone()));
             out.extend(body.stmts);
             for (fold, [_, of_line]) in &self.folds {
@@ -398,97 +310,6 @@ impl<'a, 'b> Columns<'a, 'b> {
             out.extend([build::assign(held.corner, line), build::assign(held.before, cell)]);
         }
         out
-    }
-}
-
-impl Held {
-    /// Makes the body of a table's cell load from what is held, and leave the cell there.
-    fn put(
-        builder: &Builder<'_>,
-        (system, table, along): (&System, usize, usize),
-        held: &OrdMap<VarId, [VarId; 4]>,
-        of_line: Option<(&[Look], &OrdMap<VarId, VarId>)>,
-        body: &mut Block,
-    ) {
-        Put { builder, system, table, along, held, of_line }.visit_block(body);
-    }
-}
-
-struct Put<'a, 'b> {
-    builder: &'a Builder<'b>,
-    system: &'a System,
-    table: usize,
-    along: usize,
-    /// For each table its cell, and those of the line before, before it, and before it in the line before.
-    held: &'a OrdMap<VarId, [VarId; 4]>,
-    /// What the line's letters give with others, and they themselves; in the first line, which has none, nothing.
-    of_line: Option<(&'a [Look], &'a OrdMap<VarId, VarId>)>,
-}
-
-impl Put<'_, '_> {
-    /// Puts a cell into the place of its load.
-    fn cell(&self, expr: &mut Expr) {
-        if let ExprKind::Load(place) = &expr.kind
-            && let Some(held) = self.from(place)
-        {
-            expr.kind = ExprKind::Read(held);
-        }
-    }
-
-    fn from(&self, place: &Place) -> Option<VarId> {
-        let [here, line, before, corner] = self.held.get(&place.array)?;
-        let past = |at: usize| Linear::of(&place.index[at])?.past(self.system.tables[self.table].index[at].var);
-        let from = match (past(self.along)?, past(1 - self.along)?) {
-            (0, 0) => From::Here,
-            (0, _) => From::Line,
-            (_, 0) => From::Before,
-            (_, _) => From::Corner,
-        };
-        Some(match from {
-            From::Here => *here,
-            From::Line => *line,
-            From::Before => *before,
-            From::Corner => *corner,
-        })
-    }
-}
-
-impl Mutator for Put<'_, '_> {
-    fn visit_stmt(&mut self, stmt: &mut Stmt) {
-        change::walk_stmt(self, stmt);
-        if let StmtKind::Store { place, value } = &stmt.kind
-            && let Some(cell) = self.from(place)
-        {
-            *stmt = build::assign(cell, value.clone());
-        }
-    }
-
-    fn visit_expr(&mut self, expr: &mut Expr) {
-        let table = &self.system.tables[self.table];
-        let lookup = profile::lookup(self.builder, table, expr);
-        let letter = letter_of(self.builder, self.system, (self.table, 1 - self.along), expr);
-        change::walk_expr(self, expr);
-        let Some((looks, letters)) = self.of_line else { return self.cell(expr) };
-        if let Some(letter) = letter.and_then(|array| letters.get(&array)) {
-            expr.kind = ExprKind::Read(*letter);
-            return;
-        }
-        if let ExprKind::Convert { operand, .. } = &expr.kind
-            && let ExprKind::Convert { operand: narrow, .. } = &operand.kind
-            && let ExprKind::Load(place) = &narrow.kind
-            && looks.iter().any(|look| look.values == place.array)
-            && narrow.ty == expr.ty
-        {
-            // Its wider type held all of it.
-            *expr = (**narrow).clone();
-            return;
-        }
-        self.cell(expr);
-        let Some(lookup) = lookup else { return };
-        if let Some(look) = looks.iter().find(|look| look.lookup.is_same(&lookup)) {
-            let letter = build::cast(lookup.from.index[chosen(&lookup, self.along)].clone(), Ty::LONG);
-            *expr = build::cast(loaded(self.builder, look.values, letter), expr.ty);
-        }
     }
 }
 
