@@ -13,15 +13,17 @@ use super::super::build::{self, Builder};
 use super::rows::{begins, keeps, loaded, stored};
 use super::{Differences, Made, TY};
 
-/// Rows and columns of a table that is short. A longer one in its group has all of them computed in order, cell by cell: with as many as 160, that
-/// takes three times as long as steps of many cells.
-const SHORT: i64 = 64;
+/// Rows and columns of a table that is short. A longer one in its group has all of them computed in order, in steps of many cells: that takes many times as
+/// long, so as many are short as lines of two vectors' lanes hold in a second-level cache, and sums of differences in their type.
+const SHORT: i64 = 255;
 
-/// The type of numbers of rows and columns: as narrow as lanes, which compare them in each turn.
-const COUNT: Ty = Ty::Scalar(Scalar::I8);
+/// The type of numbers of rows and columns: lanes compare them in each turn, narrow ones only where they have a sign.
+const COUNT: Ty = Ty::Scalar(Scalar::I16);
 
 /// The type of a sum of differences.
 const SUM: Ty = Ty::Scalar(Scalar::I16);
+
+const _: () = assert!(SHORT * -(i8::MIN as i64) <= i16::MAX as i64);
 
 /// Computes the cell that is asked for.
 pub(super) fn rows(builder: &mut Builder<'_>, table: &Differences, ask: &Ask) -> Made {
