@@ -42,9 +42,10 @@ impl Call<'_> {
         if place.index.iter().any(|index| self.is_loaded(index)) { self.line(place.array) } else { 0.0 }
     }
 
-    /// A line of an array, for an element of it; nothing where a cache has it.
+    /// A line of an array, for an element anywhere in it: a cache has as much of the array as it is large.
     fn line(&self, array: VarId) -> f64 {
-        f64::from(self.model.line) * self.moved(self.bytes(array))
+        let beyond = 1.0 - f64::from(self.model.l2) / self.bytes(array).max(1.0);
+        f64::from(self.model.line) * f64::from(self.of.byte) * beyond.max(0.0)
     }
 
     /// Whether a value is one of an array, or computed from one.

@@ -108,6 +108,10 @@ fn nobody_has_what_data_point_to() {
     };
     assert!((0.9..1.3).contains(&pointed(1000)), "{}", pointed(1000));
     assert!(pointed(10_000_000) > 3.0, "{}", pointed(10_000_000));
+    // A cache has most of an array that is little larger.
+    let elements = i64::from(Model::cpu().l2) / 4;
+    let [little, much] = [elements * 9 / 8, elements * 8].map(pointed);
+    assert!(little < much / 3.0, "{little} {much}");
     // What follows it is there.
     let loops = |from: &str| {
         let text = format!("map {{ i := [0:N); for (long k = {from}; k < {from} + 16; k += 1) y[i] += x[k]; }}");
