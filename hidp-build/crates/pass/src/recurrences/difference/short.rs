@@ -13,8 +13,8 @@ use super::super::build::{self, Builder};
 use super::rows::{begins, keeps, loaded, stored};
 use super::{Differences, Made, TY};
 
-/// Rows and columns of a table that is short. A longer one in its group has all of them computed in order, in steps of many cells: that takes many times as
-/// long, so as many are short as lines of two vectors' lanes hold in a second-level cache, and sums of differences in their type.
+/// Rows and columns of a table that is short. A longer one in its group has all of them computed in order, in steps of many cells, which takes many times as
+/// long: so as many are short as the type of a sum of differences allows.
 const SHORT: i64 = 255;
 
 /// The type of numbers of rows and columns: lanes compare them in each turn, narrow ones only where they have a sign.
