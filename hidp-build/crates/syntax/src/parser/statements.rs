@@ -155,6 +155,9 @@ impl Parser<'_> {
                 self.refuse_chained_assignment(equals)?;
                 Some(value)
             }
+            Some(equals) if self.at_punct(Punct::OpenBrace) || self.at_punct(Punct::OpenBracket) => {
+                return Err(self.listed_array(&name, equals));
+            }
             Some(equals) => {
                 self.expr()?;
                 self.initialised_array(&name, equals);

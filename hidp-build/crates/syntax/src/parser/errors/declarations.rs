@@ -60,6 +60,25 @@ impl Parser<'_> {
         )
     }
 
+    /// At the bracket or brace that opens a list of values.
+    pub(in super::super) fn listed_array(&mut self, name: &Ident, equals: Span) -> Failed {
+        let name = &name.name;
+        let failed = self.report(
+            Diagnostic::new(Code::ArrayInitialiser, equals, format!("the array `{name}` cannot have an initial value"))
+                .note("HiDP has no lists of values")
+                .help(format!("assign each element, as in `{name}[0] = …;`, or make the array an input")),
+        );
+        // The statement goes on behind the list, which may hold a `;`, as in `[0; 8]`.
+        if self.at_punct(Punct::OpenBrace) {
+            self.skip_braces();
+        } else {
+            while !self.at_eof() && !self.at_punct(Punct::CloseBrace) && self.eat(Punct::CloseBracket).is_none() {
+                self.bump();
+            }
+        }
+        failed
+    }
+
     /// Behind the initial value of an array.
     pub(in super::super) fn initialised_array(&mut self, name: &Ident, equals: Span) {
         let name = &name.name;
