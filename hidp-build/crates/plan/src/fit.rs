@@ -102,6 +102,7 @@ pub(super) fn compare(pinned: &Nest, usual: &Nest, mapping: &Mapping, model: &De
             | Property::Flight(_)
             | Property::Registers(_)
             | Property::FlightGroups(_)
+            | Property::Last(_)
             | Property::Ends(_)
             | Property::Sorted(_) => {}
         }
@@ -204,6 +205,7 @@ impl Free<'_> {
                 | Property::Flight(_)
                 | Property::Registers(_)
                 | Property::FlightGroups(_)
+                | Property::Last(_)
                 | Property::Ends(_)
                 | Property::Sorted(_),
                 _,

@@ -152,7 +152,7 @@ impl Lowerer<'_> {
         };
         let few = Lanes { bits, groups };
         let Some(flight) = self.mapping.number(Property::Flight) else {
-            return self.groups(iterations, (few, false), low, high);
+            return self.few(iterations, few, low, high);
         };
         let many = Lanes { bits, groups: flight as u8 };
         let suits = self.mapping.number(Property::Registers).map(|least| {
@@ -171,12 +171,28 @@ impl Lowerer<'_> {
         let Some(suits) = suits else {
             let past = self.body.fix("past", past);
             self.groups(iterations, (many, true), low, past.clone());
-            return self.groups(iterations, (few, false), past, high);
+            return self.few(iterations, few, past, high);
         };
         let past = self.body.fix("past", make::select(suits.clone(), past, low.clone()));
         // The condition is a constant: compilers leave out what it excludes.
         self.branch(suits, |this| this.groups(iterations, (many, true), low, past.clone()), |_| {});
-        self.groups(iterations, (few, false), past, high);
+        self.few(iterations, few, past, high);
+    }
+
+    /// Groups of few vectors, the last of which may have fewer if these hold what is left.
+    fn few(&mut self, iterations: &Iterations<'_>, few: Lanes, low: Expr, high: Expr) {
+        let Some(last) = self.mapping.number(Property::Last) else {
+            return self.groups(iterations, (few, false), low, high);
+        };
+        let last = Lanes { groups: last as u8, ..few };
+        let count = |lanes| Expr { kind: imp::ExprKind::LaneCount(lanes), ty: Ty::LONG };
+        let low = self.body.fix("low", low);
+        let beyond = make::max(make::sub(make::sub(high.clone(), low.clone()), count(last)), make::long(0));
+        let groups = make::div(make::add(beyond, make::sub(count(few), make::long(1))), count(few));
+        let past = make::min(make::add(low.clone(), make::mul(groups, count(few))), high.clone());
+        let past = self.body.fix("past", past);
+        self.groups(iterations, (few, false), low, past.clone());
+        self.groups(iterations, (last, false), past, high);
     }
 
     /// Groups of lanes, perhaps only whole ones.

@@ -128,6 +128,7 @@ impl Asked {
                 | Property::Flight(_)
                 | Property::Registers(_)
                 | Property::FlightGroups(_)
+                | Property::Last(_)
                 | Property::Ends(_)
                 | Property::Sorted(_) => true,
             };

@@ -43,7 +43,7 @@ const MOST_TILE: u64 = 1 << 14;
 const COLUMNS: Numbers = Numbers::From(1, 1 << 14);
 
 /// Of nests on threads. A row may ask for those before it.
-pub(super) static OF_NESTS: [Choice<Property, Model>; 15] = [
+pub(super) static OF_NESTS: [Choice<Property, Model>; 16] = [
     Choice {
         word: Property::Together,
         numbers: ANY,
@@ -166,6 +166,14 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 15] = [
         expected: "more vectors may be in flight together",
         suits: |facts, _| facts.mapping.number(Property::Flight).is_some(),
         usual: |facts, nest, model| wide::part_early(facts.program, facts.func, nest).then_some(model.flight_groups),
+    },
+    Choice {
+        word: Property::Last,
+        numbers: FLIGHT,
+        needed: NEVER,
+        expected: "whole iterations are in lanes",
+        suits: |facts, _| facts.mapping.strategy == Strategy::Wide,
+        usual: |facts, nest, model| wide::part_early(facts.program, facts.func, nest).then_some(model.flight_last),
     },
     Choice {
         word: Property::Ends,

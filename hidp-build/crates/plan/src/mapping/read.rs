@@ -211,6 +211,7 @@ impl Lines {
                 | Property::Flight(_)
                 | Property::Registers(_)
                 | Property::FlightGroups(_)
+                | Property::Last(_)
                 | Property::Ends(_)
                 | Property::Sorted(_) => lines.choices.push(*property),
             }

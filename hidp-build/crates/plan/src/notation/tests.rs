@@ -189,7 +189,7 @@ fn what_is_no_plan_says_where() {
         ("plan a\nnest\n  nest rows", "line 3, column 8: expected the end of the line"),
         (
             "plan a\nnest\n  i",
-            "line 3, column 3: expected a property such as `block(256)`, or an iterator and where it runs: block, resident, together, written, within, fewest, alone, copied, columns, turns, parts, updates, flight, registers, flight_groups, ends, sorted, warp_columns, joined",
+            "line 3, column 3: expected a property such as `block(256)`, or an iterator and where it runs: block, resident, together, written, within, fewest, alone, copied, columns, turns, parts, updates, flight, registers, flight_groups, last, ends, sorted, warp_columns, joined",
         ),
         (
             "plan a\nnest\n  i, seq",

@@ -90,6 +90,8 @@ vocabulary! {
         Registers = "registers",
         /// That many are where a range has iterations for so many groups of them.
         FlightGroups = "flight_groups",
+        /// The last group of whole iterations in lanes has so many vectors where these hold what is left.
+        Last = "last",
         /// Loops of lanes that are so many times narrower than the end to which each lane counts look up the least of these.
         Ends = "ends",
         /// Lanes take so many iterations by their lengths, the longest ones first.

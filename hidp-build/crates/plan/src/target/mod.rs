@@ -57,7 +57,7 @@ pub struct Model {
     pub lane_unroll: u32,
     /// Minimum number of lanes for tiles of lanes.
     pub narrow: u32,
-    /// Minimum number of whole iterations in lanes, unless lanes leave loops of short latency at different times.
+    /// Minimum number of whole iterations in lanes.
     pub narrow_whole: u32,
     /// Iterations per thread from which lanes may take a way of their own, where those in order have another.
     pub own_way: u32,
@@ -117,6 +117,8 @@ pub struct Model {
     pub flight_few: u32,
     /// Groups of so many vectors that a range has at least, where lanes leave loops at different times.
     pub flight_groups: u32,
+    /// Vectors of their last group, if these hold what is left.
+    pub flight_last: u32,
     /// Elements of a block of prefixes.
     pub scan_block: u32,
     /// Statements of a reduction up to which several of its iterations are written out.
@@ -344,6 +346,7 @@ impl Model {
             flight_live: int("work", "flight_live")?,
             flight_few: int("work", "flight_few")?,
             flight_groups: int("work", "flight_groups")?,
+            flight_last: int("work", "flight_last")?,
             scan_block: int("work", "scan_block")?,
             repeated_statements: int("work", "repeated_statements")?,
             written_row: int("work", "written_row")?,
