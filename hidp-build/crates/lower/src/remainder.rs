@@ -123,6 +123,7 @@ fn divisions(body: &Block) -> Option<usize> {
             | ExprKind::Load(_)
             | ExprKind::Unary(..)
             | ExprKind::MulAdd(..)
+            | ExprKind::AbsDiffAdd(..)
             | ExprKind::Lazy(..)
             | ExprKind::Select(..)
             | ExprKind::Cast(_)

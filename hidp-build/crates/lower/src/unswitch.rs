@@ -101,6 +101,7 @@ pub(super) fn stays(cond: &Expr, node: &Loop) -> bool {
             | ExprKind::Cast(_) => true,
             ExprKind::Load(_)
             | ExprKind::MulAdd(..)
+            | ExprKind::AbsDiffAdd(..)
             | ExprKind::Math(..)
             | ExprKind::Near(..)
             | ExprKind::Call(..)

@@ -79,7 +79,7 @@ impl Machine<'_> {
             ExprKind::VectorRegisters => Value::I64(32),
             ExprKind::Call(..) => return Err(Stop::Unknown("functions")),
             ExprKind::Near(..) => return Err(Stop::Unknown("angles that are likely small")),
-            ExprKind::GroupCount(_) | ExprKind::IsAligned(..) | ExprKind::Broadcast(..) => {
+            ExprKind::GroupCount(_) | ExprKind::IsAligned(..) | ExprKind::Broadcast(..) | ExprKind::AbsDiffAdd(..) => {
                 return Err(Stop::Unknown("units for devices"));
             }
         })

@@ -5,6 +5,7 @@
 #include <hidp/arith.hpp>
 #include <hidp/cast.hpp>
 #include <hidp/cuda/copies.cuh>
+#include <hidp/cuda/differences.cuh>
 #include <hidp/cuda/fault.cuh>
 #include <hidp/cuda/group.cuh>
 #include <hidp/cuda/host.cuh>

@@ -75,6 +75,7 @@ impl Walk<'_> {
             | ExprKind::Bool(_)
             | ExprKind::Unary(..)
             | ExprKind::MulAdd(..)
+            | ExprKind::AbsDiffAdd(..)
             | ExprKind::Math(..)
             | ExprKind::Near(..)
             | ExprKind::Call(..)

@@ -46,6 +46,8 @@ pub enum ExprKind {
     Binary(BinOp, Box<Expr>, Box<Expr>),
     /// `a * b + c`, fused where the machine does that in one instruction.
     MulAdd(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// Device: `|a - b| + c` of `int`s, where the difference does not wrap; the sum does.
+    AbsDiffAdd(Box<Expr>, Box<Expr>, Box<Expr>),
     /// `&&` (true) or `||`.
     Lazy(bool, Box<Expr>, Box<Expr>),
     /// `c ? a : b`

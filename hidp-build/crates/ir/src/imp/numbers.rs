@@ -134,6 +134,7 @@ impl Numbers {
             | ExprKind::Unary(..)
             | ExprKind::Binary(..)
             | ExprKind::MulAdd(..)
+            | ExprKind::AbsDiffAdd(..)
             | ExprKind::Lazy(..)
             | ExprKind::Select(..)
             | ExprKind::Cast(_)

@@ -306,6 +306,7 @@ impl Printer<'_> {
             | ExprKind::Var(_)
             | ExprKind::Load(_)
             | ExprKind::MulAdd(..)
+            | ExprKind::AbsDiffAdd(..)
             | ExprKind::Cast(_)
             | ExprKind::Math(..)
             | ExprKind::Near(..)
@@ -334,6 +335,9 @@ impl Printer<'_> {
             ExprKind::Unary(op, a) => format!("{}{}", prefix(*op), self.operand(a)),
             ExprKind::Binary(op, a, b) => format!("{} {} {}", self.operand(a), infix(*op), self.operand(b)),
             ExprKind::MulAdd(a, b, c) => format!("mul_add({}, {}, {})", self.expr(a), self.expr(b), self.expr(c)),
+            ExprKind::AbsDiffAdd(a, b, c) => {
+                format!("abs_diff_add({}, {}, {})", self.expr(a), self.expr(b), self.expr(c))
+            }
             ExprKind::Lazy(and, a, b) => {
                 format!("{} {} {}", self.operand(a), if *and { "&&" } else { "||" }, self.operand(b))
             }

@@ -152,7 +152,7 @@ macro_rules! operands_in {
             | ExprKind::Field(a, _)
             | ExprKind::Broadcast(_, a) => vec![a],
             ExprKind::Binary(_, a, b) | ExprKind::Lazy(_, a, b) => vec![a, b],
-            ExprKind::MulAdd(a, b, c) | ExprKind::Select(a, b, c) => vec![a, b, c],
+            ExprKind::MulAdd(a, b, c) | ExprKind::AbsDiffAdd(a, b, c) | ExprKind::Select(a, b, c) => vec![a, b, c],
             ExprKind::Math(_, args) | ExprKind::Call(_, args) | ExprKind::Struct(_, args) => Vec::from_iter(args),
         }
     };
@@ -383,6 +383,7 @@ pub fn expr_names_mut(expr: &mut Expr) -> Vec<&mut VarId> {
         | ExprKind::Unary(..)
         | ExprKind::Binary(..)
         | ExprKind::MulAdd(..)
+        | ExprKind::AbsDiffAdd(..)
         | ExprKind::Lazy(..)
         | ExprKind::Select(..)
         | ExprKind::Cast(_)

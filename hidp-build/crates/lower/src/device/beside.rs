@@ -129,6 +129,7 @@ pub(super) fn reads_any(expr: &Expr, vars: &OrdSet<VarId>) -> bool {
             | ExprKind::Unary(..)
             | ExprKind::Binary(..)
             | ExprKind::MulAdd(..)
+            | ExprKind::AbsDiffAdd(..)
             | ExprKind::Lazy(..)
             | ExprKind::Select(..)
             | ExprKind::Cast(_)

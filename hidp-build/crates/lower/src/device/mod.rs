@@ -5,6 +5,7 @@
 //! | `behind` | loads that processors want in front of conditions |
 //! | `blocks` | host-level maps whose blocks have a shape of the plan's |
 //! | `copies` | small arrays that all iterations update, of which blocks have copies |
+//! | `differences` | sums of absolute differences of narrow integers |
 //! | `grid` | host-level maps: grids, positions |
 //! | `group` | maps inside of a kernel: shared by the lanes of a group, or run by all of them together |
 //! | `memory` | loads, stores and atomic updates of several lanes at once |
@@ -31,6 +32,7 @@ mod behind;
 mod beside;
 mod blocks;
 mod copies;
+mod differences;
 mod grid;
 mod group;
 mod log;
@@ -116,6 +118,7 @@ fn unit(
     let mut unit = lowerer.unit(UnitTarget::Device)?;
     for (_, kernel) in unit.kernels.iter_mut() {
         written::out(&mut kernel.function, device.written_out);
+        differences::summed(&mut kernel.function);
     }
     Ok(unit)
 }

@@ -4,7 +4,7 @@ use super::super::tests::{GEMM, PROGRAMS, optimised};
 use crate::{lower, lower_device};
 use hidp_ir::imp::visit::{each_expr, each_stmt};
 use hidp_ir::imp::{self, Block, Entry, ExprKind, Kernel, Level, LoopKind, Stmt, Unit, VarKind};
-use hidp_ir::par::FoldFn;
+use hidp_ir::par::{FoldFn, MathFn};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{self as plan, Limits, Natives, Plan};
 
@@ -468,4 +468,32 @@ fn short_loops_that_compute_the_same_again_are_written_out() {
     assert_eq!(unrolled(&text("z[n][i] * (z[n][j] / z[n][k])", longer)), [0; 0], "21 turns are too many");
     let unknown = "i := [0:3); j := [0:3); k := [0:N);";
     assert_eq!(unrolled(&text("x[n][i] * (x[n][j] / z[k][0])", unknown)), [0; 0], "nobody knows how many");
+}
+
+#[test]
+fn sums_of_absolute_differences_of_narrow_integers_are_one_instruction() {
+    let differences = |ty: &str, body: &str, sum: &str| {
+        let entry = lowered(&format!(
+            "function f input {ty} a[N][K], b[N][K]; output int y[N];
+            {{ map {{ n := [0:N); map {{ k := [0:K); {body} }} reduce(\"+\", y[n], {sum}, k := [*]); }} }}"
+        ));
+        let (mut sums, mut values) = (0, 0);
+        each_expr(&first_kernel(unit(&entry, "thread")).function.body, &mut |expr| match expr.kind {
+            ExprKind::AbsDiffAdd(..) => sums += 1,
+            ExprKind::Math(MathFn::Abs, _) => values += 1,
+            _ => {}
+        });
+        (sums > 0, values > 0)
+    };
+    let plain = "_t = abs((int)a[n][k] - (int)b[n][k]);";
+    for narrow in ["int8", "uint8", "short", "ushort"] {
+        assert_eq!(differences(narrow, plain, "_t"), (true, false), "{narrow}");
+    }
+    assert_eq!(differences("int", plain, "_t"), (false, true), "the difference wraps");
+    assert_eq!(differences("short", "_t = abs((int)a[n][k] - 2147450880);", "_t"), (false, true), "by one too far");
+    assert_eq!(differences("short", "_t = abs((int)a[n][k] - 2147450879);", "_t"), (true, false));
+    let changed = "int x = (int)a[n][k]; if (x > 3) { x = x * x; } _t = abs(x - (int)b[n][k]);";
+    assert_eq!(differences("short", changed, "_t"), (false, true), "not narrow in all cases");
+    let used = "int d = abs((int)a[n][k] - (int)b[n][k]); _t = d > 7 ? 0 : d + k;";
+    assert_eq!(differences("uint8", &used.replace("+ k", "+ (int)b[n][0]"), "_t"), (false, true), "compared as well");
 }

@@ -67,6 +67,15 @@ impl Checker<'_> {
                 self.require(is_number(a.ty) && a.ty == b.ty && a.ty == c.ty, "operands of mul_add have one type");
                 self.result(node, a.ty);
             }
+            ExprKind::AbsDiffAdd(a, b, c) => {
+                let int = Ty::Scalar(Scalar::I32);
+                self.require(
+                    [a, b, c].iter().all(|operand| operand.ty == int),
+                    "operands of abs_diff_add are of `int`",
+                );
+                self.require(self.on_device(), "abs_diff_add stands in device units only");
+                self.result(node, int);
+            }
             ExprKind::Lazy(_, a, b) => {
                 self.require(a.ty == Ty::BOOL && b.ty == Ty::BOOL, "operands of `&&` and `||` are truth values");
                 self.result(node, Ty::BOOL);

@@ -81,6 +81,7 @@ impl Walk<'_, '_> {
             | ExprKind::Unary(..)
             | ExprKind::Binary(..)
             | ExprKind::MulAdd(..)
+            | ExprKind::AbsDiffAdd(..)
             | ExprKind::Lazy(..)
             | ExprKind::Select(..)
             | ExprKind::Cast(_)
