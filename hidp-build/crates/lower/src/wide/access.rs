@@ -169,8 +169,8 @@ mod tests {
         let (program, func) = crate::tests::optimised(&text);
         // Whether it pays or not.
         let limits = Limits { variants: true, ..Limits::default() };
-        // No loop keeps so few numbers alive that there are groups of two sizes.
-        let model = Model { flight_live: 0, ..Model::cpu() };
+        // No loop keeps so few numbers alive that there are groups of two sizes, and the last group is as large as the others.
+        let model = Model { flight_live: 0, flight_last: 2, ..Model::cpu() };
         let plans = plan::explore(&program, func, &model, limits).plans;
         let (entry, defects) = crate::lower(&program, func, "test_entry", &plans, &model);
         assert_eq!(defects, []);

@@ -64,8 +64,8 @@ mod tests {
             {{ map {{ i := [0:N); float v = x[i]; {iteration} y[i] = k; z[i] = v; }} }}"
         );
         let (program, func) = crate::tests::optimised(&text);
-        // No loop keeps so few numbers alive that there are groups of two sizes.
-        let model = Model { flight_live: 0, ..Model::cpu() };
+        // No loop keeps so few numbers alive that there are groups of two sizes, and the last group is as large as the others.
+        let model = Model { flight_live: 0, flight_last: 2, ..Model::cpu() };
         let plans = plan::candidates(&program, func, &model);
         let (entry, defects) = crate::lower(&program, func, "test_entry", &plans, &model);
         assert_eq!(defects, []);

@@ -181,10 +181,10 @@ impl Lowerer<'_> {
 
     /// Groups of few vectors, the last of which may have fewer if these hold what is left.
     fn few(&mut self, iterations: &Iterations<'_>, few: Lanes, low: Expr, high: Expr) {
-        let Some(last) = self.mapping.number(Property::Last) else {
+        let last = self.mapping.number(Property::Last).map(|last| Lanes { groups: last as u8, ..few });
+        let Some(last) = last.filter(|last| last.groups != few.groups) else {
             return self.groups(iterations, (few, false), low, high);
         };
-        let last = Lanes { groups: last as u8, ..few };
         let count = |lanes| Expr { kind: imp::ExprKind::LaneCount(lanes), ty: Ty::LONG };
         let low = self.body.fix("low", low);
         let beyond = make::max(make::sub(make::sub(high.clone(), low.clone()), count(last)), make::long(0));
