@@ -49,7 +49,7 @@ impl Known {
                 Stmt::Let { var, init: Some(value) } | Stmt::Set { var, value, .. } => {
                     known.gets(*var, by_itself(value))
                 }
-                Stmt::Let { init: None, .. } => {}
+                Stmt::Let { var, init: None } => known.gets(*var, Some((0, 0))),
                 _ => overwritten(stmt).into_iter().for_each(|var| known.gets(var, None)),
             }
         });
