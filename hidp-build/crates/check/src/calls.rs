@@ -11,6 +11,15 @@ use super::cx::{BodyKind, Cx, Named};
 use super::items::Global;
 use super::value::{Untyped, UntypedKind, Val, is_predicate, works_on_integers};
 
+/// Functions of other languages, and how they are written here.
+const WRITTEN_OUT: [(&str, &str); 5] = [
+    ("clamp", "min(max(x, low), high)"),
+    ("fract", "x - floor(x)"),
+    ("lerp", "a + t * (b - a)"),
+    ("mix", "a + t * (b - a)"),
+    ("saturate", "min(max(x, 0), 1)"),
+];
+
 /// The maths function of this name.
 pub(super) fn math_fn(name: &str) -> Option<MathFn> {
     let name = match name {
@@ -72,6 +81,8 @@ impl Cx<'_> {
                 .label("not found");
         if prints(&callee.name) {
             diagnostic = diagnostic.instead_of_printing();
+        } else if let Some((name, form)) = WRITTEN_OUT.iter().find(|(name, _)| *name == callee.name) {
+            diagnostic = diagnostic.help(format!("`{name}` is written out here: `{form}`"));
         } else if let Some(near) = near {
             diagnostic = diagnostic.suggest(callee.span, near, "a similar name exists");
         }
