@@ -48,7 +48,7 @@ mod simulated {
         NOISE.set(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     }
 
-    /// Moves this thread's clock as calls on a busy machine do: by up to 3 % more, by twice as much once in 16 times.
+    /// Moves this thread's clock as on a busy machine: calls take up to 3 % longer, and twice as long once in 16 times.
     pub(in super::super) fn pass(microseconds: u64) {
         let mut noise = NOISE.get();
         // Marsaglia 2003, Xorshift RNGs.
