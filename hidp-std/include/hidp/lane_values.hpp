@@ -47,6 +47,9 @@ HIDP_INLINE W wide_parts(Make make) {
   else if constexpr (W::kParts == 2) return W{{make(0), make(1)}};
   else if constexpr (W::kParts == 4) return W{{make(0), make(1), make(2), make(3)}};
   else if constexpr (W::kParts == 8) return W{{make(0), make(1), make(2), make(3), make(4), make(5), make(6), make(7)}};
+  else if constexpr (W::kParts == 16)
+    return W{{make(0), make(1), make(2), make(3), make(4), make(5), make(6), make(7), make(8), make(9), make(10), make(11), make(12),
+              make(13), make(14), make(15)}};
   else {
     W result;
 #pragma GCC unroll 64
@@ -74,12 +77,18 @@ HIDP_INLINE void wide_to(typename W::Element *lanes, const W &value) {
     __builtin_memcpy(lanes + at * W::kPerPart, &part, sizeof part);
   }
 }
-// The same from what `make` makes of the number of a lane.
+// The same from what `make` makes of the number of a lane. Of many lanes registers cannot hold the elements: a loop over them takes as long to run, and
+// far less to compile.
 template <class W, class Make>
 HIDP_INLINE W wide_lanes(Make make) {
   alignas(64) typename W::Element values[W::kLanes];
+  if constexpr (W::kLanes > 32) {
+#pragma GCC unroll 8
+    for (int lane = 0; lane < W::kLanes; ++lane) values[lane] = make(lane);
+  } else {
 #pragma GCC unroll 64
-  for (int lane = 0; lane < W::kLanes; ++lane) values[lane] = make(lane);
+    for (int lane = 0; lane < W::kLanes; ++lane) values[lane] = make(lane);
+  }
   return wide_of<W>(values);
 }
 // All lanes, one after the other.
