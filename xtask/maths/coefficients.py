@@ -161,6 +161,10 @@ def erfc_end(width):
     return (x - K) / (x + K)
 
 
+# erf(x) / x of z = x^2
+erf_by_x = near_zero(lambda z: mp.erf(ROOT(z)) / ROOT(z), lambda n: 2 / ROOT(mp.pi) * (-1) ** n / (fac(n) * (2 * n + 1)))
+
+
 def power(n):
     return lambda x: x**n
 
@@ -218,9 +222,8 @@ ROWS = [
     ("log2_short", "2 artanh(s) / (s ln 2) of z = s^2",
      near_zero(lambda z: 2 * mp.atanh(ROOT(z)) / ROOT(z) / LN2, lambda n: 2 / LN2 / (2 * n + 1)),
      UP_TO(mpf("0.02945")), lambda z: LN2 / 2, {64: 42}),
-    ("erf_short", "erf(x) / x of z = x^2",
-     near_zero(lambda z: mp.erf(ROOT(z)) / ROOT(z), lambda n: 2 / ROOT(mp.pi) * (-1) ** n / (fac(n) * (2 * n + 1))),
-     UP_TO(mpf("0.5626")), lambda z: mpf(1), {64: 36}),
+    ("erf_short", "erf(x) / x of w = x^2 / 8 - 1", lambda w: erf_by_x(8 * (w + 1)), SYMMETRIC(mpf(1)),
+     lambda w: 1 / erf_by_x(8 * (w + 1)), {64: 31}),
     ("erfc_short", "e^(x^2) (1 + 2 x) erfc(x) of q = (x - 4) / (x + 4)", erfc_scaled,
      {64: (mpf(-1), erfc_end(32))}, lambda q: 1 / erfc_scaled(q), {64: 36}),
     ("exp2_short", "2^r", lambda r: mp.exp(r * LN2), SYMMETRIC(mpf("0.50001")), lambda r: mp.exp(-r * LN2), {64: 36}),
