@@ -9,7 +9,7 @@ use super::refusal::{Refusal, TARGET};
 use super::score::Score;
 use super::shape::{streamed_outputs, vectorisable};
 use super::ways::{Way, Ways};
-use super::wide::{Classes, WideShape, in_lanes, jams, wide_shape};
+use super::wide::{Classes, WideShape, in_lanes, jams, wide_shape, with_one_copy};
 use super::{Nest, Plan, asked, choices, inner_maps, nests, variants};
 use crate::target::Model;
 use hidp_ir::par::{Func, FuncId, Map, Program, VarId};
@@ -178,6 +178,7 @@ pub(super) fn mapping_with(
         }
         Strategy::Wide => {
             if let Ok(shape) = wide_shape(program, func, map) {
+                let shape = with_one_copy(shape, program, func, map, model);
                 wide_levels((program, func, map), shape, model, &mut mapping);
             }
         }

@@ -149,7 +149,7 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 16] = [
         needed: NEVER,
         expected: "whole iterations are in lanes",
         suits: |facts, _| facts.mapping.strategy == Strategy::Wide,
-        usual: |facts, nest, model| wide::waits(facts, nest, model).then_some(model.flight),
+        usual: |facts, nest, model| wide::comes_first(facts.program, facts.func, nest, model).then_some(model.flight),
     },
     Choice {
         word: Property::Registers,
@@ -157,7 +157,9 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 16] = [
         needed: NEVER,
         expected: "more vectors may be in flight together",
         suits: |facts, _| facts.mapping.number(Property::Flight).is_some(),
-        usual: |facts, nest, model| (!wide::suits_few_registers(facts, nest, model)).then_some(model.flight_registers),
+        usual: |facts, nest, model| {
+            (!wide::suits_few_registers(facts.program, facts.func, nest, model)).then_some(model.flight_registers)
+        },
     },
     Choice {
         word: Property::FlightGroups,
@@ -173,7 +175,9 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 16] = [
         needed: NEVER,
         expected: "whole iterations are in lanes",
         suits: |facts, _| facts.mapping.strategy == Strategy::Wide,
-        usual: |facts, nest, model| wide::part_early(facts.program, facts.func, nest).then_some(model.flight_last),
+        usual: |facts, nest, model| {
+            wide::ends_apart(facts.program, facts.func, nest, model).then_some(model.flight_last)
+        },
     },
     Choice {
         word: Property::Ends,

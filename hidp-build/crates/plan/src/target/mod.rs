@@ -119,6 +119,8 @@ pub struct Model {
     pub flight_groups: u32,
     /// Vectors of their last group, if these hold what is left.
     pub flight_last: u32,
+    /// Operators of an iteration up to which it may have more than one copy in lanes.
+    pub flight_operators: u32,
     /// Elements of a block of prefixes.
     pub scan_block: u32,
     /// Statements of a reduction up to which several of its iterations are written out.
@@ -347,6 +349,7 @@ impl Model {
             flight_few: int("work", "flight_few")?,
             flight_groups: int("work", "flight_groups")?,
             flight_last: int("work", "flight_last")?,
+            flight_operators: int("work", "flight_operators")?,
             scan_block: int("work", "scan_block")?,
             repeated_statements: int("work", "repeated_statements")?,
             written_row: int("work", "written_row")?,

@@ -1,8 +1,7 @@
 //! How many vectors are in flight together: two, or more where loops wait for the latency of what they carry from turn to turn.
 
 use super::costly::is_in_each;
-use super::{Classes, in_lanes, jams};
-use crate::choices::Facts;
+use super::{Classes, WideShape, in_lanes, jams};
 use crate::target::Model;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{BinOp, Block, Expr, ExprKind, Func, Map, MathFn, Program, Stmt, StmtKind, VarId};
@@ -11,19 +10,56 @@ use hidp_syntax::ty::Scalar;
 
 /// Whether all innermost loops of whole iterations in lanes wait for values that they carry, with registers for more of them. Loops that
 /// store do not: arrays of iterations are in memory, and more lanes of them exceed a first-level cache.
-pub(crate) fn waits(facts: &Facts<'_>, map: &Map, model: &Model) -> bool {
-    let func = facts.func;
-    let map = &*in_lanes(facts.program, func, map);
+fn waits(func: &Func, map: &Map, model: &Model) -> bool {
     let classes = Classes::of(map);
     let loops = innermost(func, &classes, map);
     let waits = |carried: &Option<Carried>| carried.as_ref().is_some_and(|own| own.alive <= model.flight_live as usize);
     !loops.is_empty() && loops.iter().all(waits) && jams(func, map, &classes, model.jam_rows).is_empty()
 }
 
+/// Whether groups of more vectors come first, and others behind them. Compilers take as long for each copy of an iteration as for all that
+/// is not in lanes, so a long one has no more than one.
+pub(crate) fn comes_first(program: &Program, func: &Func, map: &Map, model: &Model) -> bool {
+    let map = &*in_lanes(program, func, map);
+    !is_long(map, model) && waits(func, map, model)
+}
+
+/// Whether the last group has a copy of its own: lanes part early, and iterations are short.
+pub(crate) fn ends_apart(program: &Program, func: &Func, map: &Map, model: &Model) -> bool {
+    part_early(program, func, map) && !is_long(&in_lanes(program, func, map), model)
+}
+
+/// The groups of the only copy of a long iteration that waits: with more vectors, where all instruction sets have registers for them.
+pub(crate) fn with_one_copy(shape: WideShape, program: &Program, func: &Func, map: &Map, model: &Model) -> WideShape {
+    let lanes = &*in_lanes(program, func, map);
+    let has_more = is_long(lanes, model) && waits(func, lanes, model) && suits_few_registers(program, func, map, model);
+    WideShape { groups: if has_more { model.flight as u8 } else { shape.groups }, ..shape }
+}
+
+/// Whether an iteration has so many operators that compilers take long for a copy of it.
+fn is_long(map: &Map, model: &Model) -> bool {
+    let mut operators = 0;
+    visit::walk_exprs(&map.body, |expr| {
+        let is_operator = match expr.kind {
+            ExprKind::Unary(..)
+            | ExprKind::Binary { .. }
+            | ExprKind::Lazy { .. }
+            | ExprKind::Select { .. }
+            | ExprKind::Convert { .. }
+            | ExprKind::Math(..)
+            | ExprKind::Call(..) => true,
+            ExprKind::Const(_) | ExprKind::Read(_) | ExprKind::Load(_) | ExprKind::Field(..) | ExprKind::Struct(..) => {
+                false
+            }
+        };
+        operators += u32::from(is_operator);
+    });
+    operators > model.flight_operators
+}
+
 /// Whether half as many registers do: loops keep few numbers alive, or wait so long that it does not matter where these are.
-pub(crate) fn suits_few_registers(facts: &Facts<'_>, map: &Map, model: &Model) -> bool {
-    let func = facts.func;
-    let map = &*in_lanes(facts.program, func, map);
+pub(crate) fn suits_few_registers(program: &Program, func: &Func, map: &Map, model: &Model) -> bool {
+    let map = &*in_lanes(program, func, map);
     let suits = |own: &Carried| own.is_slow || own.alive <= model.flight_few as usize;
     innermost(func, &Classes::of(map), map).iter().flatten().all(suits)
 }
@@ -156,6 +192,16 @@ mod tests {
         );
         assert_eq!(of("", "float e = -v; v = exp(e) + v * 0.1;"), short, "it waits for the function");
         assert_eq!(of("", "map { k := [0:M); _u = t[k] * v; } reduce(\"+\", _s, _u, k := [*]); v = v - _s;"), short);
+    }
+
+    #[test]
+    fn long_iterations_have_one_copy() {
+        let most = Model::cpu().flight_operators as usize;
+        let before = |operators: usize| -> String { (0..operators).map(|at| format!("v = v * {at}.5;")).collect() };
+        assert_eq!(of(&before(most - 2), ""), ["i reg(2)", "flight(4)", "flight_groups(2)", "last(1)"]);
+        assert_eq!(of(&before(most - 1), ""), ["i reg(4)"], "few registers do");
+        let long = "v = v * (w - v) + u; w = v - w;";
+        assert_eq!(of(&format!("float w = v; float u = v + 2; {}", before(most)), long), ["i reg(2)"]);
     }
 
     #[test]
