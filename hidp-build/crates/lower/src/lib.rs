@@ -26,6 +26,7 @@
 //! | `prim`, `prim_worker` | calls of the run-time library, on the host and in kernels |
 //! | `record` | segments that iterations write through primitives |
 //! | `divisors` | integers by what keeps its value in a loop |
+//! | `shared` | choices that all iterations of a loop in lanes make alike |
 //! | `members` | tests for several constants in lanes |
 //! | `angles` | `sin`, `cos` and `tan` in lanes: small angles first |
 //! | `device` | units for graphics processors |
@@ -76,6 +77,7 @@ mod record;
 mod remainder;
 mod scan;
 mod scan_tiles;
+mod shared;
 mod short_rows;
 mod space;
 mod stmt;
@@ -142,6 +144,7 @@ fn unit(
         strips::of_quotients(&mut kernel.function, model.loops);
         angles::small_first(&mut kernel.function, model.loops);
         kept::before_loops(&mut kernel.function);
+        shared::before_loops(&mut kernel.function);
         divisors::before_loops(&mut kernel.function);
         members::at_once(&mut kernel.function, model.loops);
     }

@@ -15,6 +15,7 @@ use hidp_ir::par::BinOp;
 use hidp_plan::target::LoopRules;
 use hidp_syntax::index::Arena;
 use hidp_syntax::ordered::OrdSet;
+use hidp_syntax::ty::Scalar;
 
 /// Rewrites all such loops of a function.
 pub(super) fn apart(function: &mut Function) {
@@ -81,28 +82,40 @@ fn chosen(node: &Loop) -> Vec<(Expr, bool)> {
 }
 
 /// Whether an expression has one value in all iterations, which can be computed where there are none.
-pub(super) fn stays(cond: &Expr, node: &Loop) -> bool {
+pub(super) fn stays(expr: &Expr, node: &Loop) -> bool {
+    keeps(expr, &changed(node))
+}
+
+/// What differs from iteration to iteration.
+pub(super) fn changed(node: &Loop) -> OrdSet<VarId> {
     let mut changed = OrdSet::from([node.var]);
     each_stmt(&node.body, &mut |stmt| {
         changed.extend(introduced(stmt));
         changed.extend(overwritten(stmt));
     });
-    let mut stays = true;
-    each_subexpr(cond, &mut |sub| {
-        stays &= match &sub.kind {
+    changed
+}
+
+/// Whether an expression keeps its value where these variables change, and can be computed where nothing is known of it.
+pub(super) fn keeps(expr: &Expr, changed: &OrdSet<VarId>) -> bool {
+    let mut keeps = true;
+    each_subexpr(expr, &mut |sub| {
+        keeps &= match &sub.kind {
             ExprKind::Var(var) => !changed.contains(var),
-            ExprKind::Binary(op, ..) => !matches!(op, BinOp::Div | BinOp::Rem),
-            ExprKind::Int(_)
+            ExprKind::Binary(BinOp::Div | BinOp::Rem, ..) => sub.ty.scalar().is_some_and(Scalar::is_float),
+            ExprKind::Binary(BinOp::Shl | BinOp::Shr, _, count) => make::as_int(count).is_some(),
+            ExprKind::Binary(..)
+            | ExprKind::Int(_)
             | ExprKind::Float(_)
             | ExprKind::Bool(_)
             | ExprKind::Unary(..)
             | ExprKind::Lazy(..)
             | ExprKind::Select(..)
-            | ExprKind::Cast(_) => true,
-            ExprKind::Load(_)
             | ExprKind::MulAdd(..)
             | ExprKind::AbsDiffAdd(..)
             | ExprKind::Math(..)
+            | ExprKind::Cast(_) => true,
+            ExprKind::Load(_)
             | ExprKind::Near(..)
             | ExprKind::Call(..)
             | ExprKind::Field(..)
@@ -118,7 +131,7 @@ pub(super) fn stays(cond: &Expr, node: &Loop) -> bool {
             | ExprKind::VectorRegisters => false,
         };
     });
-    stays
+    keeps
 }
 
 fn rename(block: &mut Block, old: VarId, new: VarId) {

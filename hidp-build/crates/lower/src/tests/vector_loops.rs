@@ -132,7 +132,45 @@ fn a_copy_of_a_loop_loads_without_a_choice() {
     // Lanes differ; both are loaded, or neither.
     assert_eq!(chooses("y[i] += x[i] > 3 ? x[N - 1 - i] : 7;"), [1]);
     assert_eq!(chooses("y[i] += n > 3 ? x[i] : x[N - 1 - i];"), [1]);
-    assert_eq!(chooses("y[i] += n > 3 ? 8 : 7;"), [1]);
+    // Chosen before the loop.
+    assert_eq!(chooses("y[i] += n > 3 ? 8 : 7;"), [0]);
+}
+
+/// Comparisons, choices and raised flags in loops in lanes, and those before these loops.
+fn choices(body: &str) -> [usize; 2] {
+    let text = format!(
+        "function f input float x[H][W]; input long n; output float y[P][Q]; {{ map {{ i := [0:P); j := [0:Q); {body} }} }}"
+    );
+    let entry = lowered(&text);
+    let [(_, kernel)] = unit(&entry, "serial").kernels.iter().collect::<Vec<_>>()[..] else { panic!("one kernel") };
+    let mut found = [0, 0];
+    each_stmt(&kernel.function.body, &mut |stmt| {
+        if let Stmt::If { then, .. } = stmt
+            && let [.., last] = &then.stmts[..]
+            && let Stmt::Loop(node) = last
+            && is_simd(last)
+        {
+            let before = Block { stmts: then.stmts[..then.stmts.len() - 1].to_vec() };
+            for (found, block) in found.iter_mut().zip([&node.body, &before]) {
+                each_expr(block, &mut |expr| match &expr.kind {
+                    ExprKind::Select(..) => *found += 1,
+                    ExprKind::Binary(op, ..) => *found += usize::from(matches!(op, BinOp::Or) || op.is_comparison()),
+                    _ => {}
+                });
+            }
+        }
+    });
+    found
+}
+
+#[test]
+fn what_all_lanes_choose_alike_is_chosen_before_the_loop() {
+    let row = "int k = (int)(i * 0.5f);";
+    let rest = "y[i][j] = x[k][(int)(j * 0.5f)] + k;";
+    // Of each index a test, what it raises, and a choice; of the row's also whether there are columns.
+    assert_eq!(choices(&format!("{row} {rest}")), [4, 6]);
+    assert_eq!(choices(&format!("{row} if (i > n) k = 5; {rest}")), [8, 1], "what is assigned twice stays");
+    assert_eq!(choices(&format!("{row} if (j > n) k = 5; {rest}")), [9, 0]);
 }
 
 /// Loops in lanes that look at their angles, and those that compute `sin` in full.
