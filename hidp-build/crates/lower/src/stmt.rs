@@ -4,6 +4,7 @@ use super::build::{ArrayBinding, Binding, Role};
 use super::{Lowerer, device, make};
 use hidp_ir::imp::{self, Element, Expr, ExprKind, LoopKind, Stmt};
 use hidp_ir::par::{self, BinOp, FAULT_VALUES, FaultKind, FoldOp, Place, StmtKind};
+use hidp_plan as plan;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -59,6 +60,9 @@ impl Lowerer<'_> {
             StmtKind::AssignField { var, path, value } => self.assign_field(*var, path, value),
             StmtKind::Store { place, value } => self.store(place, value),
             StmtKind::Atomic { place, op, value } => self.atomic(place, op, value),
+            StmtKind::If { cond, otherwise, .. } if plan::wide::is_for_lanes(self.program, cond) => {
+                self.scope(otherwise)
+            }
             StmtKind::If { cond, then, otherwise } => {
                 let cond = self.expr(cond);
                 let (then, otherwise) = (self.block(then), self.block(otherwise));

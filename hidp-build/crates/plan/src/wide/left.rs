@@ -43,6 +43,15 @@ pub(crate) fn asks_for_lanes(program: &Program, map: &Map) -> bool {
     found
 }
 
+/// Whether only lanes take the first side of a branch with this condition.
+pub fn is_for_lanes(program: &Program, cond: &Expr) -> bool {
+    if let ExprKind::Lazy { and: true, left, .. } = &cond.kind {
+        is_for_lanes(program, left)
+    } else {
+        is_question(program, cond)
+    }
+}
+
 fn is_question(program: &Program, expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Call(function, _) if Some(function) == program.lanes)
 }
@@ -135,7 +144,7 @@ fn not(cond: Expr) -> Expr {
 #[cfg(test)]
 mod tests {
     use super::super::limits;
-    use super::{asks_for_lanes, in_lanes};
+    use super::{asks_for_lanes, in_lanes, is_for_lanes};
     use crate::testing::optimised;
     use hidp_ir::par::{Map, StmtKind, visit};
 
@@ -192,6 +201,12 @@ mod tests {
             }
         });
         let map = &found.expect("lanes have a way of their own");
+        let mut branches = 0;
+        visit::walk_stmts(&map.body, |stmt| {
+            let StmtKind::If { cond, .. } = &stmt.kind else { return };
+            branches += usize::from(is_for_lanes(&program, cond));
+        });
+        assert_eq!(branches, 1, "others leave it out");
         assert!(!asks_for_lanes(&program, &in_lanes(&program, func, map)));
         let arrays = limits(&program, func, map);
         assert_eq!(arrays.iter().map(|limit| &func.vars[limit.array].name[..]).collect::<Vec<_>>(), ["d"]);
