@@ -117,7 +117,7 @@ namespace entry_k_6in_map_segments {
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
     const hidp::Any<int64_t> segments_10 = host.alloc<int64_t>(S_5, true, 6);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    const int64_t run_11 = hidp::max<int64_t>(hidp::div<int64_t>(S_5 + 1023L, 1024L), 1024L);
+    const int64_t run_11 = hidp::max<int64_t>(hidp::div<int64_t>(S_5 + 1023L, 1024L), 256L);
     const int64_t runs_12 = hidp::div<int64_t>(S_5 + (run_11 - 1L), run_11);
     const hidp::Any<int64_t> partial_13 = host.alloc<int64_t>(hidp::max<int64_t>(runs_12, 1L), false, 7);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();

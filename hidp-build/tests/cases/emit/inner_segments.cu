@@ -40,8 +40,8 @@ namespace entry_k_14inner_segments_pieces {
     }
 
     HIDP_DEVICE void kernel_size0_k0([[maybe_unused]] hidp::Worker<128> &worker, [[maybe_unused]] bool narrow_1, hidp::In<int32_t> cut_7, int64_t extent_8, int64_t s_10, int32_t step_14, hidp::Out<int64_t> partial_19, hidp::Out<uint32_t> ticket_20, int64_t position_0) {
-      const int64_t from_2 = position_0 * 1024L;
-      const int64_t to_3 = hidp::min<int64_t>(from_2 + 1024L, 4L);
+      const int64_t from_2 = position_0 * 256L;
+      const int64_t to_3 = hidp::min<int64_t>(from_2 + 256L, 4L);
       int64_t acc_4 = 0L;
       for (int64_t at_5 = (from_2) + int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_5 < to_3; at_5 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
         int64_t count_6 = 0L;

@@ -163,7 +163,7 @@ HIDP_UNROLL_BY(8)
     }
   }
 
-  // plan kernel | nest | c host | r grid.x | r seq | r thread.x | fold r runs(1024) most(1024) | block(256)
+  // plan kernel | nest | c host | r grid.x | r seq | r thread.x | fold r runs(256) most(1024) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5split_columns_kernel)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int32_t> A_0 = host.param<const int32_t>(0);
@@ -174,7 +174,7 @@ HIDP_UNROLL_BY(8)
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
     for (int64_t c_4 = 0L; c_4 < C_3; ++c_4) {
       int32_t t_total_5;
-      const int64_t run_6 = hidp::max<int64_t>(hidp::div<int64_t>(R_2 + 1023L, 1024L), 1024L);
+      const int64_t run_6 = hidp::max<int64_t>(hidp::div<int64_t>(R_2 + 1023L, 1024L), 256L);
       const int64_t runs_7 = hidp::div<int64_t>(R_2 + (run_6 - 1L), run_6);
       const hidp::Any<int32_t> partial_8 = host.alloc<int32_t>(hidp::max<int64_t>(runs_7, 1L), false, 0);
       if (HIDP_UNLIKELY(host.failed())) return host.finish();

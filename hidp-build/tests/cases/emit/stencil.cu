@@ -181,7 +181,7 @@ namespace entry_k_7stencil_relax {
     }
   }
 
-  // plan thread | nest | i, j, k grid.x | i, j, k seq | i, j, k thread.x | fold i, j, k runs(1024) most(1024) row(64) | block(256)
+  // plan thread | nest | i, j, k grid.x | i, j, k seq | i, j, k thread.x | fold i, j, k runs(256) most(1024) row(64) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_7stencil_relax_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const float> in_0 = host.param<const float>(0);
@@ -207,7 +207,7 @@ namespace entry_k_7stencil_relax {
     const int64_t total_18 = count_8 * count_10;
     const bool by_rows_19 = count_12 >= 64L;
     const int64_t units_20 = by_rows_19 ? total_18 : total_16;
-    const int64_t run_21 = hidp::max<int64_t>(hidp::div<int64_t>(units_20 + 1023L, 1024L), by_rows_19 ? hidp::div<int64_t>(1024L + (hidp::max<int64_t>(count_12, 1L) - 1L), hidp::max<int64_t>(count_12, 1L)) : 1024L);
+    const int64_t run_21 = hidp::max<int64_t>(hidp::div<int64_t>(units_20 + 1023L, 1024L), by_rows_19 ? hidp::div<int64_t>(256L + (hidp::max<int64_t>(count_12, 1L) - 1L), hidp::max<int64_t>(count_12, 1L)) : 256L);
     const int64_t runs_22 = hidp::div<int64_t>(units_20 + (run_21 - 1L), run_21);
     const hidp::Any<float> partial_23 = host.alloc<float>(hidp::max<int64_t>(runs_22, 1L), false, 0);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();

@@ -152,7 +152,7 @@ namespace entry_k_5tiled_product {
     return host.finish();
   }
 
-  // plan kernel | nest | m host | n host | k grid.x | k seq | k thread.x | fold k runs(1024) most(1024) | block(256)
+  // plan kernel | nest | m host | n host | k grid.x | k seq | k thread.x | fold k runs(256) most(1024) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5tiled_product_kernel)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const double> A_0 = host.param<const double>(0);
@@ -169,7 +169,7 @@ namespace entry_k_5tiled_product {
       const int64_t row_17 = m_8 * N_5;
       for (int64_t n_9 = 0L; n_9 < N_5; ++n_9) {
         double t_total_10;
-        const int64_t run_11 = hidp::max<int64_t>(hidp::div<int64_t>(K_4 + 1023L, 1024L), 1024L);
+        const int64_t run_11 = hidp::max<int64_t>(hidp::div<int64_t>(K_4 + 1023L, 1024L), 256L);
         const int64_t runs_12 = hidp::div<int64_t>(K_4 + (run_11 - 1L), run_11);
         const hidp::Any<double> partial_13 = host.alloc<double>(hidp::max<int64_t>(runs_12, 1L), false, 1);
         if (HIDP_UNLIKELY(host.failed())) return host.finish();
