@@ -15,7 +15,7 @@ use hidp_sys::{
 };
 use libloading::os::unix::Library;
 
-use crate::made::{self, Compiler, LOST, folder, hash};
+use crate::made::{self, Compiler, First, LOST, folder, hash};
 use crate::native::{self, open, open_for_others};
 
 /// How a call ended that did not go well.
@@ -82,15 +82,13 @@ fn compiler(effort: Effort) -> &'static Compiler {
     }
 }
 
-/// The folder of the header that everything includes first.
-fn precompiled(effort: Effort) -> Result<PathBuf, String> {
-    static FOLDERS: Mutex<BTreeMap<Effort, Result<PathBuf, String>>> = Mutex::new(BTreeMap::new());
+/// Flags by which files include the header that everything includes first.
+fn precompiled(effort: Effort) -> First {
+    static HEADERS: Mutex<BTreeMap<Effort, First>> = Mutex::new(BTreeMap::new());
     let by = compiler(effort);
     let make = || by.precompiled("simt", HEADER, by.all_headers_hash(), &flags(effort));
-    FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).entry(effort).or_insert_with(make).clone()
+    HEADERS.lock().unwrap_or_else(PoisonError::into_inner).entry(effort).or_insert_with(make).clone()
 }
-
-const IN_A_LIBRARY: [&str; 3] = ["-shared", "-include", "simt.hpp"];
 
 /// The executor, compiled once and loaded before device code so that it finds its symbols.
 fn executor() -> &'static Library {
@@ -110,8 +108,8 @@ unsafe fn of_executor<T: Copy>(name: &[u8]) -> T {
 
 /// The library of a generated file, named after all that it is made from.
 fn output(stem: &str, cu: &str, effort: Effort) -> PathBuf {
-    let all = flags(effort).into_iter().chain(IN_A_LIBRARY);
-    let key = all.fold(compiler(effort).all_headers_hash(), |state, flag| hash(state, flag.as_bytes()));
+    let key =
+        flags(effort).into_iter().fold(compiler(effort).all_headers_hash(), |state, flag| hash(state, flag.as_bytes()));
     folder().join(format!("{stem}-{:016x}.cu.so", hash(key, cu.as_bytes())))
 }
 
@@ -127,8 +125,8 @@ impl DeviceKernels {
         let output = output(stem, cu, effort);
         let source = output.with_extension("");
         fs::write(&source, cu).map_err(|error| error.to_string())?;
-        let folder = precompiled.to_string_lossy();
-        let flags = [&flags(effort)[..], &IN_A_LIBRARY, &["-I", &folder, "-x", "c++"]].concat();
+        let first: Vec<&str> = precompiled.iter().map(String::as_str).collect();
+        let flags = [&flags(effort)[..], &["-shared"], &first, &["-x", "c++"]].concat();
         compiler(effort).compile(&output, &flags, &[source])?;
         Ok(DeviceKernels { library: Box::leak(Box::new(open(&output)?)), path: output })
     }

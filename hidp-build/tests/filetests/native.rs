@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -12,7 +12,7 @@ use hidp_build::compiler::emit::openmp::FLAGS;
 use hidp_sys::{HIDP_OK, hidp_call, hidp_context, hidp_entry, hidp_fault, hidp_tunables};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
 
-use crate::made::{Compiler, LOST, compile, folder, hash, headers_hash, root};
+use crate::made::{Compiler, First, LOST, compile, folder, hash, headers_hash, root};
 use crate::sanitized;
 
 /// An instruction set: what symbols end in, and the compiler's flags for it.
@@ -72,12 +72,12 @@ const AS_A_LIBRARY: [&str; 2] = ["-fPIC", "-fopenmp-simd"];
 /// Everything generated code includes, compiled once for each instruction set.
 const HEADER: &str = "#include <hidp/core.hpp>\n#include <hidp/stream.hpp>\n";
 
-/// The folder of the header that everything includes first which a compiler compiles with these flags.
-fn precompiled(by: &Compiler, flags: &[&str]) -> Result<PathBuf, String> {
-    static FOLDERS: Mutex<BTreeMap<(String, String), Result<PathBuf, String>>> = Mutex::new(BTreeMap::new());
+/// Flags by which files include that header, compiled with these flags.
+fn precompiled(by: &Compiler, flags: &[&str]) -> First {
+    static HEADERS: Mutex<BTreeMap<(String, String), First>> = Mutex::new(BTreeMap::new());
     let make = || by.precompiled("cpu", HEADER, by.headers_hash(), flags);
-    let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
-    folders.entry((by.name.clone(), flags.join(" "))).or_insert_with(make).clone()
+    let mut headers = HEADERS.lock().unwrap_or_else(PoisonError::into_inner);
+    headers.entry((by.name.clone(), flags.join(" "))).or_insert_with(make).clone()
 }
 
 /// Opens a library whose symbols are its own: one case compiled twice has the same ones.
@@ -196,9 +196,8 @@ impl Kernels {
         if !output.is_file() {
             fs::write(&source, cpp).map_err(|error| error.to_string())?;
             let precompiled = precompiled(by, &flags)?;
-            let precompiled = precompiled.to_string_lossy();
-            let first = ["-shared", "-include", "cpu.hpp", "-I", &precompiled];
-            by.compile(&output, &[&flags[..], &first].concat(), &[source])?;
+            let first: Vec<&str> = precompiled.iter().map(String::as_str).collect();
+            by.compile(&output, &[&flags[..], &["-shared"], &first].concat(), &[source])?;
         }
         Ok(Kernels { library: Box::leak(Box::new(open(&output)?)), isa })
     }

@@ -72,11 +72,20 @@ pub(crate) fn collect(folder: &Path, without: &[PathBuf], ends: &[&str], files: 
 
 /// What a case needs of its own helpers differs from case to case, and Clang names those in namespaces without name too. Tests that cannot fault
 /// are joined by `&`, without a branch.
-const CLANG: &[&str] =
-    &["-Wno-unused-function", "-Wno-unused-const-variable", "-Wno-integer-overflow", "-Wno-bitwise-instead-of-logical"];
+const CLANG: &[&str] = &[
+    "-Wno-unused-function",
+    "-Wno-unused-const-variable",
+    "-Wno-integer-overflow",
+    "-Wno-bitwise-instead-of-logical",
+    // What a precompiled header makes of its templates is made once.
+    "-fpch-instantiate-templates",
+];
 
 /// What a file needs of memory, GCC would otherwise look through again and again for what is no longer used.
 const GCC: &[&str] = &["--param=ggc-min-heapsize=1048576"];
+
+/// Flags by which files include a header first that is compiled already.
+pub(crate) type First = Result<Vec<String>, String>;
 
 /// Runs the usual compiler with these flags on `inputs` unless `output` is there.
 pub(crate) fn compile(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Result<(), String> {
@@ -132,8 +141,8 @@ impl Compiler {
         fs::rename(&temporary, output).map_err(|error| error.to_string())
     }
 
-    /// The folder of a header that everything of a kind includes first, beside its compiled form. `key` changes with whatever it includes.
-    pub(crate) fn precompiled(&self, name: &str, text: &str, key: u64, flags: &[&str]) -> Result<PathBuf, String> {
+    /// Compiles a header; files that cannot use that are an error. `key` changes with whatever the header includes.
+    pub(crate) fn precompiled(&self, name: &str, text: &str, key: u64, flags: &[&str]) -> First {
         let key = flags.iter().fold(hash(key, text.as_bytes()), |state, flag| hash(state, flag.as_bytes()));
         let folder = folder().join(format!("{name}-{key:016x}"));
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
@@ -147,9 +156,14 @@ impl Compiler {
                 .map_err(|error| error.to_string())?;
             // Clang otherwise wants what is included to be as old as it was.
             let of_clang: &[&str] = if self.is_clang() { &["-Xclang", "-fno-pch-timestamp"] } else { &[] };
-            self.compile(&compiled, &[flags, of_clang, &["-x", "c++-header"]].concat(), &[header])?;
+            self.compile(&compiled, &[flags, of_clang, &["-x", "c++-header"]].concat(), std::slice::from_ref(&header))?;
         }
-        Ok(folder)
+        let path = |path: PathBuf| path.display().to_string();
+        Ok(if self.is_clang() {
+            vec!["-include-pch".to_owned(), path(compiled)]
+        } else {
+            vec!["-Winvalid-pch".to_owned(), "-include".to_owned(), path(header)]
+        })
     }
 }
 

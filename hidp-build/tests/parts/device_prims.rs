@@ -1,11 +1,10 @@
 //! The primitives for devices, at every level, against plain loops: the executor on the host plays the device.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::made::{self, LOST, all_headers_hash, compile, folder, hash, root};
+use crate::made::{self, First, LOST, all_headers_hash, compile, folder, hash, root};
 
 /// Orders of blocks and lanes: one at random, in full tests also backwards.
 fn seeds() -> &'static [&'static str] {
@@ -26,11 +25,12 @@ fn run_with(program: &str, own: &[&str]) {
     let source = tests.join(format!("{program}.cpp"));
     let read = [&source, &tests.join("check.h"), &tests.join("device.h")].map(|file| fs::read(file).expect("a test"));
     let same = [&FLAGS[..], &LOST].concat();
-    static HEADER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    static HEADER: OnceLock<First> = OnceLock::new();
     let header = HEADER.get_or_init(|| made::compiler().precompiled("prims", CORE, all_headers_hash(), &same));
-    let [header, executor] = [header.clone(), made::executor()].map(|path| path.unwrap_or_else(|why| panic!("{why}")));
-    let (header, found_in) = (header.display().to_string(), format!("-Wl,-rpath,{}", folder().display()));
-    let flags = [&same[..], own, &["-include", "prims.hpp", "-I", &header, &found_in]].concat();
+    let first: Vec<&str> = header.as_ref().unwrap_or_else(|why| panic!("{why}")).iter().map(String::as_str).collect();
+    let executor = made::executor().unwrap_or_else(|why| panic!("{why}"));
+    let found_in = format!("-Wl,-rpath,{}", folder().display());
+    let flags = [&same[..], own, &first, &[&found_in]].concat();
     let key = flags.iter().fold(all_headers_hash(), |state, flag| hash(state, flag.as_bytes()));
     let key = read.iter().fold(key, |state, text| hash(state, text));
     let binary = folder().join(format!("device_{program}-{key:016x}"));
