@@ -180,7 +180,7 @@ impl Kernels {
         let isa_macro = format!("-DHIDP_ISA={}", isa.name);
         let mut flags: Vec<&str> = isa.flags.to_vec();
         flags.extend([isa_macro.as_str(), "-DHIDP_WORK_PER_THREAD=1", "-DHIDP_TURN=1024"]);
-        if std::env::var_os(sanitized::VARIABLE).is_some() {
+        if sanitized::is_on() {
             flags.extend(sanitized::FLAGS);
         }
         let effort: &[&str] = match effort {

@@ -37,6 +37,7 @@ use crate::maker::{Filling, Maker, fillings};
 use crate::native::{Context, Effort, Isa, Kernels, clang, isas, targets};
 use crate::record::Record;
 use crate::same;
+use crate::sanitized;
 use crate::stated::{self, stated};
 use crate::subject::{Entry, Outcome, Request, Subject, bind};
 use crate::turns;
@@ -206,9 +207,9 @@ fn is_quick_on_devices(case: &Case, stem: &str, cu: &str) -> bool {
 }
 
 /// A case is compiled for one instruction set, which one goes by its name: together they have them all. Those that say so, and
-/// all where `HIDP_RUN=all` is set, are compiled for each.
+/// all where `HIDP_RUN=all` is set, are compiled for each, but with sanitizers, which compile most slowly and find the same in any.
 fn instruction_sets(case: &Case) -> Vec<Isa> {
-    if case.says("every instruction set") || is_full() {
+    if case.says("every instruction set") && !sanitized::is_on() || is_full() {
         return isas();
     }
     vec![set_in_turn(case)]

@@ -7,11 +7,16 @@ use std::process::Command;
 
 use crate::made::{compile, folder, hash, headers_hash, root};
 
-/// One word of the name of each case: they reach every kind of access.
+/// A word of the names of cases: they reach every kind of access.
 const CASES: &[&str] = &["irregular", "locals", "sections", "structs"];
 
 /// Where this is set, kernels are compiled with sanitizers.
 pub(crate) const VARIABLE: &str = "HIDP_SANITIZE";
+
+/// Whether they are.
+pub(crate) fn is_on() -> bool {
+    std::env::var_os(VARIABLE).is_some()
+}
 
 /// The flags for that. Without optimisation nothing is left out before it is looked at.
 pub(crate) const FLAGS: &[&str] =
