@@ -65,10 +65,13 @@ impl Block {
 
     /// Whether nothing outside of the argument was written.
     pub(crate) fn intact(&self) -> bool {
+        // Whole slices: this is compiled without optimisation.
         let raw = self.bytes();
         let past = GUARD + self.bytes.max(64);
-        raw[..GUARD].iter().chain(&raw[past..]).all(|&byte| byte == PATTERN)
-            && raw[GUARD + self.bytes..past].iter().all(|&byte| byte == 0)
+        let (behind, gap) = (&raw[past..], &raw[GUARD + self.bytes..past]);
+        raw[..GUARD] == [PATTERN; GUARD]
+            && *behind == [PATTERN; GUARD + 8][..behind.len()]
+            && *gap == [0; 64][..gap.len()]
     }
 
     /// What is in it now, in the form of `arg`.
