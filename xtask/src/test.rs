@@ -5,6 +5,7 @@ pub(crate) mod aarch64;
 mod kept;
 mod kind;
 mod options;
+mod pace;
 mod processor;
 mod programs;
 mod summary;
@@ -24,6 +25,7 @@ use kept::Kept;
 pub(crate) use kept::hash_of;
 use kind::{KINDS, Kind, Needs, Work};
 use options::{Options, Scope};
+use pace::Pace;
 use processor::Processor;
 use programs::Program;
 use summary::{Ended, Ran, Summary};
@@ -41,6 +43,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     let tools = Tools::find(options.scope)?;
     let kept = Kept::new(&tools.describe())?;
     let mut runner = Runner { options: &options, tools: &tools, programs: Vec::new() };
+    let pace = Pace::watch(usual_compiler());
     let mut summary = Summary::default();
     let mut waiting = Vec::new();
     for kind in KINDS {
@@ -51,7 +54,8 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
             let before = Processor::of_children();
             let passed = runner.build(kind)?;
             let processor = Processor::of_children().since(before);
-            summary.add(kind, Ended::Ran(Ran { passed, processor, skipped: Vec::new() }), start.elapsed());
+            let pace = pace.between(start, Instant::now());
+            summary.add(kind, Ended::Ran(Ran { passed, processor, pace, skipped: Vec::new() }), start.elapsed());
             if summary.must_end() {
                 break;
             }
@@ -59,7 +63,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
             waiting.extend(runner.commands(kind).map(|command| (kind, command)));
         }
     }
-    for (kind, mut ran, wall) in side_by_side(waiting)? {
+    for (kind, mut ran, wall) in side_by_side(waiting, &pace)? {
         if kind.has_clang && tools.clang.is_none() && options.scope != Scope::Quick {
             ran.skipped.push("what Clang compiles: there is none (`apt install clang-16`)".into());
         }
@@ -74,7 +78,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
 }
 
 /// What tests say, kind by kind. As many programs run at once as there are processors: some have but one thing to do at a time.
-fn side_by_side(waiting: Vec<(&'static Kind, Invocation)>) -> Result<Vec<(&'static Kind, Ran, Duration)>> {
+fn side_by_side(waiting: Vec<(&'static Kind, Invocation)>, pace: &Pace) -> Result<Vec<(&'static Kind, Ran, Duration)>> {
     let mut kinds: Vec<&'static Kind> = waiting.iter().map(|(kind, _)| *kind).collect();
     kinds.dedup_by_key(|kind| kind.name);
     let queue = Mutex::new(waiting.into_iter());
@@ -98,20 +102,22 @@ fn side_by_side(waiting: Vec<(&'static Kind, Invocation)>) -> Result<Vec<(&'stat
         let of_kind = of_kinds.iter_mut().find(|(of, _)| of.name == kind.name).context("a kind that was waiting")?;
         of_kind.1.push((ran?, start, end));
     }
-    Ok(of_kinds.into_iter().map(|(kind, ran)| together(kind, ran)).collect())
+    Ok(of_kinds.into_iter().map(|(kind, ran)| together(kind, ran, pace)).collect())
 }
 
 /// What the programs of a kind say together, and how long the kind took from its first to its last.
-fn together(kind: &'static Kind, all: Vec<(Ran, Instant, Instant)>) -> (&'static Kind, Ran, Duration) {
+fn together(kind: &'static Kind, all: Vec<(Ran, Instant, Instant)>, pace: &Pace) -> (&'static Kind, Ran, Duration) {
     let first = all.iter().map(|(_, start, _)| *start).min();
     let last = all.iter().map(|(.., end)| *end).max();
-    let mut together = Ran { passed: true, processor: Some(Duration::ZERO), skipped: Vec::new() };
+    let between = first.zip(last);
+    let pace = between.and_then(|(first, last)| pace.between(first, last));
+    let mut together = Ran { passed: true, processor: Some(Duration::ZERO), pace, skipped: Vec::new() };
     for (ran, ..) in all {
         together.passed &= ran.passed;
         together.processor = together.processor.zip(ran.processor).map(|(before, more)| before + more);
         together.skipped.extend(ran.skipped);
     }
-    (kind, together, first.zip(last).map_or(Duration::ZERO, |(first, last)| last - first))
+    (kind, together, between.map_or(Duration::ZERO, |(first, last)| last - first))
 }
 
 /// What tests use and not every machine has.
@@ -132,10 +138,14 @@ impl Tools {
     }
     /// What results depend on besides the files of the workspace.
     fn describe(&self) -> String {
-        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-        let versions = ["rustc", compiler.as_str()].map(version);
+        let versions = ["rustc", usual_compiler().as_str()].map(version);
         format!("{versions:?} {:?} {:?}", self.cuda.as_ref().map(Toolkit::home), self.clang.map(version))
     }
+}
+
+/// The C++ compiler of usual builds.
+fn usual_compiler() -> String {
+    std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned())
 }
 
 fn version(program: &str) -> String {
@@ -274,7 +284,7 @@ fn listen(command: Invocation) -> Result<Ran> {
     }
     skipped.sort();
     skipped.dedup();
-    Ok(Ran { passed: status.success(), processor, skipped })
+    Ok(Ran { passed: status.success(), processor, pace: None, skipped })
 }
 
 /// Kinds whose calls are listed, and their tests.
@@ -359,9 +369,10 @@ mod tests {
         let [one, other] = [&KINDS[1], &KINDS[2]];
         let programs = [(one, "true"), (other, "true"), (other, "false"), (other, "true")];
         let waiting = programs.map(|(kind, program)| (kind, Invocation::new(program)));
-        let ended = side_by_side(waiting.into()).unwrap();
+        let pace = Pace::watch(usual_compiler());
+        let ended = side_by_side(waiting.into(), &pace).unwrap();
         let passed: Vec<_> = ended.iter().map(|(kind, ran, _)| (kind.name, ran.passed)).collect();
         assert_eq!(passed, [(one.name, true), (other.name, false)]);
-        assert!(side_by_side(vec![(one, Invocation::new("/there is/no such program"))]).is_err());
+        assert!(side_by_side(vec![(one, Invocation::new("/there is/no such program"))], &pace).is_err());
     }
 }

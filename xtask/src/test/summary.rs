@@ -23,14 +23,17 @@ pub(super) struct Ran {
     pub(super) passed: bool,
     /// Where the system says it.
     pub(super) processor: Option<Duration>,
+    /// What the same compilation took meanwhile, where that is known.
+    pub(super) pace: Option<Duration>,
     /// What tests of it skipped, and why.
     pub(super) skipped: Vec<String>,
 }
 
 impl Ran {
-    /// Processor time per budget.
-    fn cost(&self, kind: &Kind) -> Option<f64> {
-        self.processor.map(|time| time.as_secs_f64() / f64::from(kind.budget))
+    /// Processor time per budget, had the machine been as fast as it was at best.
+    fn cost(&self, kind: &Kind, best: Option<Duration>) -> Option<f64> {
+        let slower = self.pace.zip(best).map_or(1.0, |(pace, best)| pace.as_secs_f64() / best.as_secs_f64());
+        self.processor.map(|time| time.as_secs_f64() / f64::from(kind.budget) / slower)
     }
 }
 
@@ -51,50 +54,57 @@ impl Summary {
     }
 
     pub(super) fn passed(&self) -> bool {
-        let pace = self.pace();
-        self.kinds.iter().all(|(kind, ended, _)| match ended {
-            Ended::Ran(ran) => ran.passed && !is_over(kind, ran, pace),
-            Ended::Skipped(_) => true,
+        let usual = self.usual();
+        self.ran().all(|(kind, ran, _)| ran.passed && !is_over(kind, ran, usual))
+    }
+
+    /// The kinds that ran, and how long.
+    fn ran(&self) -> impl Iterator<Item = (&'static Kind, &Ran, Duration)> {
+        self.kinds.iter().filter_map(|(kind, ended, wall)| match ended {
+            Ended::Ran(ran) => Some((*kind, ran, *wall)),
+            Ended::Skipped(_) => None,
         })
     }
 
-    /// The median cost of the kinds that ran: budgets are times of one machine, and others are slower. At least 1, as a kind within its budget is
-    /// never too dear.
-    fn pace(&self) -> f64 {
-        let mut costs: Vec<f64> = self
-            .kinds
-            .iter()
-            .filter_map(|(kind, ended, _)| match ended {
-                Ended::Ran(ran) => ran.cost(kind),
-                Ended::Skipped(_) => None,
-            })
-            .collect();
+    /// Budgets are times of one machine, and others are slower: the median cost of the kinds that ran is the usual one. It is at least 1, as a kind
+    /// within its budget is never too dear.
+    fn usual(&self) -> Usual {
+        let best = self.ran().filter_map(|(_, ran, _)| ran.pace).min();
+        let mut costs: Vec<f64> = self.ran().filter_map(|(kind, ran, _)| ran.cost(kind, best)).collect();
         costs.sort_by(f64::total_cmp);
-        costs.get(costs.len() / 2).map_or(1.0, |median| median.max(1.0))
+        Usual { cost: costs.get(costs.len() / 2).map_or(1.0, |median| median.max(1.0)), best }
     }
 }
 
-fn is_over(kind: &Kind, ran: &Ran, pace: f64) -> bool {
-    ran.cost(kind).is_some_and(|cost| cost > MOST * pace)
+/// What kinds are compared with.
+#[derive(Clone, Copy)]
+struct Usual {
+    cost: f64,
+    /// The pace of the kind during which the machine was fastest.
+    best: Option<Duration>,
+}
+
+fn is_over(kind: &Kind, ran: &Ran, usual: Usual) -> bool {
+    ran.cost(kind, usual.best).is_some_and(|cost| cost > MOST * usual.cost)
 }
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n{:<22} {:>12} {:>8} {:>8}", "kind", "processor", "budget", "wall")?;
+        writeln!(f, "\n{:<22} {:>12} {:>8} {:>8} {:>9}", "kind", "processor", "budget", "wall", "pace")?;
         let (mut all, mut wall_of_all) = (Duration::ZERO, Duration::ZERO);
-        let pace = self.pace();
-        for (kind, ended, wall) in &self.kinds {
-            let Ended::Ran(ran) = ended else { continue };
+        let usual = self.usual();
+        for (kind, ran, wall) in self.ran() {
             all += ran.processor.unwrap_or_default();
-            wall_of_all += *wall;
+            wall_of_all += wall;
             let time = ran.processor.map_or("?".to_owned(), |time| format!("{:.1} s", time.as_secs_f64()));
-            let verdict = match (ran.passed, is_over(kind, ran, pace)) {
+            let pace = ran.pace.map_or("?".to_owned(), |pace| format!("{} ms", pace.as_millis()));
+            let verdict = match (ran.passed, is_over(kind, ran, usual)) {
                 (false, _) => "  FAILED",
                 (true, true) => "  FAILED: more than half as much again as its budget, beside the other kinds",
                 (true, false) => "",
             };
             let (budget, wall) = (kind.budget, wall.as_secs_f64());
-            writeln!(f, "{:<22} {time:>12} {budget:>6} s {wall:>6.1} s{verdict}", kind.name)?;
+            writeln!(f, "{:<22} {time:>12} {budget:>6} s {wall:>6.1} s {pace:>9}{verdict}", kind.name)?;
         }
         writeln!(f, "{:<22} {:>10.1} s {:>8} {:>6.1} s", "all", all.as_secs_f64(), "", wall_of_all.as_secs_f64())?;
         for (kind, ended, _) in &self.kinds {
@@ -123,7 +133,7 @@ mod tests {
 
     fn ran(kind: &Kind, passed: bool, part_of_budget: f64) -> Ended {
         let processor = Some(Duration::from_secs_f64(f64::from(kind.budget) * part_of_budget));
-        Ended::Ran(Ran { passed, processor, skipped: vec!["a test: no compiler".to_owned()] })
+        Ended::Ran(Ran { passed, processor, pace: None, skipped: vec!["a test: no compiler".to_owned()] })
     }
 
     /// One kind, between others that are as slow as the machine.
@@ -152,6 +162,21 @@ mod tests {
         assert!(summary(true, 2.5, 2.0).passed());
         assert!(!summary(true, 3.2, 2.0).passed());
         assert!(summary(true, 1.0, 0.5).passed());
+    }
+
+    #[test]
+    fn a_machine_that_slows_down_for_a_while_changes_no_verdict() {
+        let with_pace = |of_tested, of_others| {
+            let mut summary = summary(true, 2.0, 1.0);
+            for (kind, ended, _) in &mut summary.kinds {
+                let Ended::Ran(ran) = ended else { continue };
+                ran.pace = Some(Duration::from_millis(if kind.name == KINDS[1].name { of_tested } else { of_others }));
+            }
+            summary
+        };
+        assert!(with_pace(200, 100).passed());
+        assert!(!with_pace(100, 100).passed());
+        assert!(!with_pace(100, 200).passed());
     }
 
     #[test]
