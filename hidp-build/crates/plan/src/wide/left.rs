@@ -212,6 +212,32 @@ mod tests {
         assert_eq!(arrays.iter().map(|limit| &func.vars[limit.array].name[..]).collect::<Vec<_>>(), ["d"]);
     }
 
+    /// Whether lanes have a way of their own to find the greatest cell of a table of such gaps, of which some cells stand for no value.
+    fn asks_for_greatest(table: &str) -> bool {
+        let text = format!(
+            "recurrence int both(i := [0:N], j := [0:M]) input uint8 s[N], t[M];
+            {{ if (i == 0 || j == 0) return 0; return max(max(0, both(i-1, j-1) + (s[i-1] == t[j-1] ? 2 : -1)), max(gap(i, j), up(i, j))); }}
+            recurrence int gap(i := [0:N], j := [0:M])
+            {{ if (j == 0) return -100000000; return max(gap(i, j-1) - 1, both(i, j-1) - 3); }}
+            recurrence int up(i := [0:N], j := [0:M])
+            {{ if (i == 0) return -100000000; return max(up(i-1, j) - 1, both(i-1, j) - 3); }}
+            function f input uint8 s[N], t[Z]; input long first[R+1]; output int best[R];
+            {{ map {{ r := [0:R); reduce(\"max\", best[r], {table}(; s = s, t = t[first[r]:first[r+1])), i := [*], j := [*]); }} }}"
+        );
+        let program = optimised(&text);
+        let mut found = false;
+        visit::walk_stmts(&program.funcs[program.entries[0]].body, |stmt| {
+            found |= matches!(&stmt.kind, StmtKind::Map(map) if asks_for_lanes(&program, map));
+        });
+        found
+    }
+
+    #[test]
+    fn lanes_do_not_find_the_greatest_cell_where_all_may_stand_for_none() {
+        assert!(asks_for_greatest("both"), "a cell of the first row is 0");
+        assert!(!asks_for_greatest("gap"), "one with an empty sequence has no other cells");
+    }
+
     #[test]
     fn tables_that_have_no_alternative_stay() {
         let few = format!("if (x[i] < 3) {{ {TABLE} }} else {{ s = 1; }}");
