@@ -142,6 +142,47 @@ HIDP_INLINE Wide<T, B, G> wide_rem(const Wide<T, B, G> &a, const Wide<T, B, G> &
   }
 }
 
+// By the same divisor in all lanes, which is not 0: products with its reciprocal. Half is added to dividends, away from 0. So a quotient by `b` is at
+// least half of 1 / b away from integers, which is more than twice what it is rounded by. In vectors of 16 bytes GCC spills halves of integers one by one, for
+// longer than a division takes.
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_div_same(const Wide<T, B, G> &a, T by) {
+  constexpr bool has_conversions = kLaneBits || std::is_signed_v<T> || sizeof(T) < 4;
+  if constexpr (sizeof(T) <= 4 && has_conversions && kLaneBytes > 16) {
+    using Whole = std::conditional_t<sizeof(T) == 4, T, int32_t>;
+    using Float = std::conditional_t<sizeof(T) == 4, double, float>;
+    using Bits = LaneInt<int(sizeof(Float)) * 8>;
+    using Floats = Wide<Float, B, G>;
+    // MIN / -1 is MIN.
+    const bool flips = std::is_signed_v<T> && by == T(-1);
+    const Float inverse = Float(1) / Float(flips ? T(1) : by);
+    const auto x = wide_convert<Floats>(wide_cast<Whole>(a));
+    const auto quotient = wide_parts<Floats>([&](int at) HIDP_INLINED {
+      using Part = typename Floats::Part;
+      Part half = Part{} + Float(0.5);
+      if constexpr (std::is_signed_v<T>) {
+        using Numbers = typename LaneVector<Bits, Floats::kPerPart>::type;
+        half = (Part)((Numbers)half | ((Numbers)x.part[at] & IntegerRange<Bits>::min));
+      }
+      return (x.part[at] + half) * inverse;
+    });
+    const auto result = wide_cast<T>(wide_convert<Wide<Whole, B, G>>(quotient));
+    const T sign = T(flips ? -1 : 0);
+    return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return (result.part[at] ^ sign) - sign; });
+  } else {
+    return wide_div(a, wide_splat<B, G>(by));
+  }
+}
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_rem_same(const Wide<T, B, G> &a, T by) {
+  if constexpr (kIsLong<T>) {
+    return wide_ratio(a, wide_splat<B, G>(by)).remainder;
+  } else {
+    const auto quotient = wide_div_same(a, by);
+    return wide_parts<Wide<T, B, G>>([&](int at) HIDP_INLINED { return a.part[at] - quotient.part[at] * by; });
+  }
+}
+
 // Integers by a positive constant: compilers make products and shifts of it, but one lane after the other where numbers have 64 bits.
 template <int64_t N, class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_div_by(const Wide<T, B, G> &a) {

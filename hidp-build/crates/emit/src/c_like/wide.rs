@@ -342,9 +342,13 @@ fn wide_expr(scope: &Scope<'_>, dialect: &dyn Dialect, wide: &Wide) -> Piece {
         }
         WideKind::Binary(op, a, b) => match operator(*op) {
             Operator::Infix(sign) => Piece::compound(format!("{} {sign} {}", sub(a).operand(), sub(b).operand())),
-            Operator::Function(function) => Piece::atom(match constant_divisor(*op, b) {
-                Some(by) => format!("hidp::{function}_by<{by}>({})", sub(a).text),
-                None => format!("hidp::{function}({})", list(&[a, b])),
+            Operator::Function(function) => Piece::atom(match (constant_divisor(*op, b), same_divisor(*op, b)) {
+                (Some(by), _) => format!("hidp::{function}_by<{by}>({})", sub(a).text),
+                (None, Some(by)) => {
+                    let ty = name::scalar(b.ty);
+                    format!("hidp::{function}_same({}, {ty}({}))", sub(a).text, expr::expr(scope, dialect, by).text)
+                }
+                (None, None) => format!("hidp::{function}({})", list(&[a, b])),
             }),
         },
         WideKind::MulAdd(a, b, c) => Piece::atom(format!("hidp::wide_mul_add({})", list(&[a, b, c]))),
@@ -392,6 +396,12 @@ fn constant_divisor(op: BinOp, by: &Wide) -> Option<i64> {
     let ExprKind::Int(value) = &value.kind else { return None };
     let divides = matches!(op, BinOp::Div | BinOp::Rem) && by.ty.is_integer();
     i64::try_from(*value).ok().filter(|value| divides && *value > 0)
+}
+
+/// The integer that all lanes divide by.
+fn same_divisor(op: BinOp, by: &Wide) -> Option<&Expr> {
+    let WideKind::Splat(value) = &by.kind else { return None };
+    (matches!(op, BinOp::Div | BinOp::Rem) && by.ty.is_integer()).then_some(&**value)
 }
 
 /// A lambda that calls a maths function with one lane's operands, and is inlined as `wide_apply` wants it.

@@ -263,6 +263,14 @@ impl Lowerer<'_> {
         self.body.push(make::when(any(failed), vec![Stmt::Leave(Some(label))]));
     }
 
+    /// The same of what all lanes have in common, which is asked once.
+    fn wide_require_same(&mut self, ok: Expr) {
+        let Checks::Again(label) = self.checks else { return self.defect(UNCHECKED) };
+        let Some(here) = self.here() else { return };
+        let leave = make::when(any(here), vec![Stmt::Leave(Some(label))]);
+        self.body.push(make::when(make::not(ok), vec![leave]));
+    }
+
     /// The group under construction; there is one wherever this is asked.
     fn lanes(&self) -> Lanes {
         self.wide.as_ref().map_or(Lanes { bits: 32, groups: 1 }, |wide| wide.lanes)

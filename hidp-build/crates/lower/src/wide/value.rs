@@ -4,7 +4,7 @@ use super::super::defect::NUMBER;
 use super::super::expr::{limits, product};
 use super::super::{Lowerer, make};
 use super::access::is_below_32_bits;
-use hidp_ir::imp::{Expr, SetLanes, Wide, WideKind};
+use hidp_ir::imp::{self, Expr, SetLanes, Wide, WideKind};
 use hidp_ir::par::{self, BinOp, ConvertMode, ExprKind, UnOp};
 use hidp_plan::wide::is_costly;
 use hidp_syntax::ty::Scalar;
@@ -123,6 +123,7 @@ impl Lowerer<'_> {
         {
             return fused;
         }
+        let same = !self.varies(right);
         let (left, mut right) = (self.wide(left), self.wide(right));
         let integer = left.ty.is_integer();
         let (harmless, width) = match op {
@@ -144,6 +145,10 @@ impl Lowerer<'_> {
             | BinOp::Eq
             | BinOp::Ne => return self.wide_binary(op, left, right),
         };
+        if same && let WideKind::Splat(of) = right.kind {
+            let right = self.same_operand(*of, harmless, width, checked);
+            return self.wide_binary(op, left, right);
+        }
         if checked {
             right = self.wide_fixed("right", right);
             let ok = match width {
@@ -155,19 +160,33 @@ impl Lowerer<'_> {
             };
             self.wide_require(ok);
         }
-        let right = self.harmless(right, harmless, checked);
+        let Some(here) = self.here() else { return left };
+        let harmless = self.wide_int(harmless, right.ty);
+        let right = self.wide_select(self.mask(here), right, harmless);
         self.wide_binary(op, left, right)
     }
 
-    /// A divisor or count, or a harmless one in lanes that are elsewhere. One that was checked may be a constant which is none.
-    fn harmless(&mut self, value: Wide, otherwise: i128, checked: bool) -> Wide {
-        let constant = matches!(&value.kind, WideKind::Splat(of) if make::as_int(of).is_some());
-        if constant && !checked {
-            return value;
+    /// A divisor or count that is the same in all lanes; a harmless one where no lane is here, which is where alone it may be wrong after its check.
+    fn same_operand(&mut self, value: Expr, harmless: i128, width: Option<i64>, checked: bool) -> Wide {
+        let value = self.body.fix("right", value);
+        let is_right = |value: i128| width.map_or(value != 0, |width| (0..width.into()).contains(&value));
+        if make::as_int(&value).is_some_and(is_right) {
+            return self.splat(value);
         }
-        let Some(here) = self.here() else { return value };
-        let otherwise = self.wide_int(otherwise, value.ty);
-        self.wide_select(self.mask(here), value, otherwise)
+        let ty = value.ty;
+        let int = |value| Expr { kind: imp::ExprKind::Int(value), ty };
+        let ok = match width {
+            Some(width) => make::binary(
+                BinOp::Lt,
+                make::cast(value.clone(), Scalar::U64),
+                make::cast(make::long(width), Scalar::U64),
+            ),
+            None => make::binary(BinOp::Ne, value.clone(), int(0)),
+        };
+        if checked {
+            self.wide_require_same(ok.clone());
+        }
+        self.splat(make::select(ok, value, int(harmless)))
     }
 
     /// `a * b + c` in all its forms as one operation, where it is one in one lane.

@@ -3,8 +3,8 @@
 use super::expr::is_integer;
 use super::{Checker, Surroundings, masks};
 use crate::imp::{
-    ExprKind, Group, InTurn, Lanes, SetLanes, Stmt, Taken, UnitTarget, VarId, VarKind, Wide, WideCall, WideElement,
-    WideIndex, WideKind, WideStmt,
+    Expr, ExprKind, Group, InTurn, Lanes, SetLanes, Stmt, Taken, UnitTarget, VarId, VarKind, Wide, WideCall,
+    WideElement, WideIndex, WideKind, WideStmt,
 };
 use crate::par::numbers::numbers;
 use crate::par::{BinOp, FoldFn, MathFn, UnOp};
@@ -330,12 +330,20 @@ impl Checker<'_> {
         let demands = shift || (matches!(op, BinOp::Div | BinOp::Rem) && is_integer(a.ty.into()));
         let harmless = match &b.kind {
             WideKind::Select(_, _, otherwise) => is_constant(otherwise),
-            _ => is_constant(b),
+            WideKind::Splat(of) => match &of.kind {
+                ExprKind::Select(_, _, otherwise) => is_int(otherwise),
+                _ => is_int(of),
+            },
+            _ => false,
         };
         self.require(!demands || harmless, "divisors and counts are harmless in lanes that are elsewhere");
     }
 }
 
 fn is_constant(wide: &Wide) -> bool {
-    matches!(&wide.kind, WideKind::Splat(of) if matches!(of.kind, ExprKind::Int(_)))
+    matches!(&wide.kind, WideKind::Splat(of) if is_int(of))
+}
+
+fn is_int(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Int(_))
 }

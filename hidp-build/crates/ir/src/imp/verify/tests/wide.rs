@@ -347,7 +347,12 @@ fn divisors_and_counts_are_harmless_elsewhere() {
         wide(WideKind::Select(Box::new(var(HERE, Scalar::Bool)), Box::new(sum()), Box::new(int(1))), Scalar::I32);
     assert_eq!(by(BinOp::Div, chosen), [""; 0]);
     assert_eq!(by(BinOp::Shr, int(3)), [""; 0]);
+    let number = |value: i128| Box::new(expr(ExprKind::Int(value), Scalar::I32));
+    let same = ExprKind::Select(Box::new(expr(ExprKind::Bool(true), Scalar::Bool)), number(2), number(1));
+    assert_eq!(by(BinOp::Div, splat(expr(same, Scalar::I32))), [""; 0]);
     for op in [BinOp::Div, BinOp::Rem, BinOp::Shl, BinOp::Shr] {
         fails(by(op, sum()), "harmless in lanes that are elsewhere");
+        let same = ExprKind::Binary(BinOp::Add, number(1), number(1));
+        fails(by(op, splat(expr(same, Scalar::I32))), "harmless in lanes that are elsewhere");
     }
 }
