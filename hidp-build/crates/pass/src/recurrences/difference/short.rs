@@ -15,15 +15,13 @@ use super::{Differences, Made, TY};
 
 /// Rows and columns of a table that is short. A longer one in its group has all of them computed in order, in steps of many cells, which takes many times as
 /// long: so as many are short as the type of a sum of differences allows.
-const SHORT: i64 = 255;
+const SHORT: i64 = i16::MAX as i64 / -(i8::MIN as i64);
 
 /// The type of numbers of rows and columns: lanes compare them in each turn, narrow ones only where they have a sign.
 const COUNT: Ty = Ty::Scalar(Scalar::I16);
 
 /// The type of a sum of differences.
 const SUM: Ty = Ty::Scalar(Scalar::I16);
-
-const _: () = assert!(SHORT * -(i8::MIN as i64) <= i16::MAX as i64);
 
 /// Computes the cell that is asked for.
 pub(super) fn rows(builder: &mut Builder<'_>, table: &Differences, ask: &Ask) -> Made {
