@@ -33,7 +33,8 @@ pub fn ends<'a>(program: &Program, func: &Func, node: &'a Loop) -> Option<Ends<'
 /// What has become a `long` of a narrower integer, with which it can be compared as well.
 pub fn narrow(end: &Expr) -> Option<&Expr> {
     let ExprKind::Convert { operand, mode: ConvertMode::Cast } = &end.kind else { return None };
-    (end.ty == Ty::LONG && matches!(operand.ty.scalar(), Some(Scalar::I8 | Scalar::I16))).then_some(operand)
+    (end.ty == Ty::LONG && matches!(operand.ty.scalar(), Some(Scalar::I8 | Scalar::I16 | Scalar::U8 | Scalar::U16)))
+        .then_some(operand)
 }
 
 /// How many times an end is wider than lanes of so many bits.

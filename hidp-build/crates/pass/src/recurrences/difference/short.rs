@@ -17,8 +17,10 @@ use super::{Differences, Made, TY};
 /// long: so as many are short as the type of a sum of differences allows.
 const SHORT: i64 = i16::MAX as i64 / -(i8::MIN as i64);
 
-/// The type of numbers of rows and columns: lanes compare them in each turn, narrow ones only where they have a sign.
-const COUNT: Ty = Ty::Scalar(Scalar::I16);
+/// The type of numbers of rows and columns, which holds [`SHORT`]: lanes compare them in each turn.
+const COUNT: Ty = Ty::Scalar(Scalar::U8);
+
+const _: () = assert!(SHORT <= u8::MAX as i64);
 
 /// The type of a sum of differences.
 const SUM: Ty = Ty::Scalar(Scalar::I16);
