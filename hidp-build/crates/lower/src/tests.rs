@@ -9,6 +9,7 @@ use hidp_syntax::diag::Sink;
 use hidp_syntax::source::SourceMap;
 use {hidp_pass as pass, hidp_plan as plan, hidp_syntax as syntax};
 
+mod groups;
 mod left;
 mod vector_loops;
 

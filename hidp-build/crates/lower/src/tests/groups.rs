@@ -1,0 +1,36 @@
+//! Groups of whole iterations in lanes.
+
+use super::{in_kernels, lowered, unit};
+use hidp_ir::imp::{Entry, Stmt};
+
+/// How many loops over groups of so many vectors there are.
+fn with(entry: &Entry, vectors: u8) -> usize {
+    in_kernels(unit(entry, "wide"), |stmt| matches!(stmt, Stmt::Group(group) if group.lanes.groups == vectors))
+}
+
+#[test]
+fn iterations_that_part_early_have_groups_of_four_two_and_one_vector() {
+    let entry = lowered(
+        "function f input float x[N]; output float y[N];
+        { map { i := [0:N); float v = x[i]; while (v * v < 9) { v = v * v - 2; } y[i] = v; } }",
+    );
+    assert_eq!([4, 2, 1].map(|vectors| with(&entry, vectors)), [1, 1, 1]);
+}
+
+#[test]
+fn a_divisor_of_all_lanes_is_checked_once() {
+    let checks = |by: &str| {
+        let entry = lowered(&format!(
+            "function f input int x[N], z[M]; output int y[N];
+            {{ map {{ i := [0:N); int v = x[i]; for (int k = 0; k < M; k += 1) {{ v = v ^ x[i] / {by}; }} y[i] = v; }} }}"
+        ));
+        let leaves = |stmt: &Stmt| matches!(stmt, Stmt::Leave(_));
+        let asked = |stmt: &Stmt| matches!(stmt, Stmt::If { then, .. } if then.stmts.iter().any(leaves));
+        let scalar = |stmt: &Stmt| matches!(stmt, Stmt::If { then, .. } if then.stmts.iter().any(asked));
+        [in_kernels(unit(&entry, "wide"), asked), in_kernels(unit(&entry, "wide"), scalar)]
+    };
+    let [all, of_all_lanes] = checks("z[k]");
+    assert!(all > 0 && all == of_all_lanes, "{all} checks, {of_all_lanes} as scalars");
+    let [all, of_all_lanes] = checks("v");
+    assert!(all > 0 && of_all_lanes == 0, "{all} checks, {of_all_lanes} as scalars");
+}
