@@ -28,6 +28,21 @@ HIDP_INLINE void prefetch(const T *array, int64_t index) {
   __builtin_prefetch(reinterpret_cast<const void *>(reinterpret_cast<uintptr_t>(array) + uintptr_t(index) * sizeof(T)));
 }
 
+// An element that a lane of a loop takes from where data say, of `count`, which have 4 bytes or more and are fewer than 2^31. Compilers make
+// vectors of loads of 32 bits, by indices of as many, and none of narrower ones.
+template <class T>
+HIDP_INLINE T gathered(const T *array, int64_t index, [[maybe_unused]] int64_t count) {
+#if defined(__AVX2__)
+  typedef uint32_t __attribute__((may_alias, aligned(1))) Word;
+  const int32_t at = static_cast<int32_t>(index);
+  const int32_t last = static_cast<int32_t>(count) - static_cast<int32_t>(sizeof(Word) / sizeof(T));
+  const int32_t from = at < last ? at : last;
+  return static_cast<T>(*reinterpret_cast<const Word *>(array + from) >> (8 * static_cast<int32_t>(sizeof(T)) * (at - from)));
+#else
+  return array[index];
+#endif
+}
+
 // The same for any type, in units that hold whole fields: a struct may be a mixture of what was written, its fields are not.
 template <int Bytes>
 struct UnitOf;

@@ -132,7 +132,7 @@ impl Seen {
                 ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Unary(..) => true,
                 ExprKind::Lazy(..) | ExprKind::Select(..) | ExprKind::Cast(_) => true,
                 ExprKind::Float(_) | ExprKind::Load(_) | ExprKind::MulAdd(..) | ExprKind::Math(..) => false,
-                ExprKind::AbsDiffAdd(..) => false,
+                ExprKind::AbsDiffAdd(..) | ExprKind::Gather(..) => false,
                 ExprKind::Near(..) | ExprKind::Call(..) | ExprKind::Field(..) | ExprKind::Struct(..) => false,
                 ExprKind::WorkerIndex | ExprKind::WorkerCount | ExprKind::GroupCount(_) => false,
                 ExprKind::IsAligned(..) | ExprKind::Broadcast(..) | ExprKind::Any(_) => false,

@@ -228,7 +228,12 @@ impl Lowerer<'_> {
             return self.held_value(place, ty);
         }
         let (element, _) = self.element(place);
-        self.load_element(element, ty)
+        let count = self.gathered_of(place, &element, ty);
+        let value = self.load_element(element, ty);
+        match count {
+            Some(count) => Expr { kind: ExprKind::Gather(Box::new(value), Box::new(count)), ty },
+            None => value,
+        }
     }
 
     /// Loads; a struct that others may write at the same time field by field.

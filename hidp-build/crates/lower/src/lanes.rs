@@ -435,7 +435,9 @@ impl Lowerer<'_> {
             let element = make::element(*base, index.clone());
             self.body.bindings.insert(*local, Binding::Lane(element));
         }
+        let around = self.lane.replace(lane);
         body(self, index);
+        self.lane = around;
         let kind = LoopKind::Simd { reductions: Vec::new() };
         self.body.leave_loop(lane, make::long(0), tile.lanes.count.clone(), kind);
     }

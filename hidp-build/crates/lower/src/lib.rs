@@ -27,6 +27,7 @@
 //! | `record` | segments that iterations write through primitives |
 //! | `divisors` | integers by what keeps its value in a loop |
 //! | `shared` | choices that all iterations of a loop in lanes make alike |
+//! | `gathers` | narrow elements that lanes take from where data say |
 //! | `members` | tests for several constants in lanes |
 //! | `angles` | `sin`, `cos` and `tan` in lanes: small angles first |
 //! | `device` | units for graphics processors |
@@ -58,6 +59,7 @@ mod exchange;
 mod expr;
 mod flagged;
 mod fold;
+mod gathers;
 mod inside;
 mod kept;
 mod lane_fold;
@@ -137,6 +139,7 @@ fn unit(
 ) -> Result<Unit, Vec<Defect>> {
     let mut unit = Lowerer::new(program, func, plan, model, sites).unit(UnitTarget::Cpu)?;
     for (_, kernel) in unit.kernels.iter_mut() {
+        gathers::elsewhere(&mut kernel.function);
         across::in_registers(&mut kernel.function, model.loops);
         borders::apart(&mut kernel.function, model.loops);
         unswitch::apart(&mut kernel.function);
@@ -145,6 +148,7 @@ fn unit(
         angles::small_first(&mut kernel.function, model.loops);
         kept::before_loops(&mut kernel.function);
         shared::before_loops(&mut kernel.function);
+        gathers::in_words(&mut kernel.function, model.loops);
         divisors::before_loops(&mut kernel.function);
         members::at_once(&mut kernel.function, model.loops);
     }
@@ -186,6 +190,7 @@ impl<'a> Lowerer<'a> {
             host: None,
             body: Body::new(Role::Host),
             checks: Checks::Fault,
+            lane: None,
             defects: Vec::new(),
         }
     }
@@ -271,6 +276,8 @@ struct Lowerer<'a> {
     /// The function under construction.
     body: Body,
     checks: Checks,
+    /// The variable of the loop in lanes around.
+    lane: Option<VarId>,
     /// What should not have happened.
     defects: Vec<Defect>,
 }

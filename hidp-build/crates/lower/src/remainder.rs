@@ -124,6 +124,7 @@ fn divisions(body: &Block) -> Option<usize> {
             | ExprKind::Unary(..)
             | ExprKind::MulAdd(..)
             | ExprKind::AbsDiffAdd(..)
+            | ExprKind::Gather(..)
             | ExprKind::Lazy(..)
             | ExprKind::Select(..)
             | ExprKind::Cast(_)

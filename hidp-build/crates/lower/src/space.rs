@@ -139,7 +139,12 @@ impl Lowerer<'_> {
         } else {
             self.bind_position(range, value);
         }
+        let around = self.lane;
+        if matches!(kind, LoopKind::Simd { .. }) {
+            self.lane = Some(var);
+        }
         body(self);
+        self.lane = around;
         self.body.leave_loop(var, low, high, kind);
     }
 

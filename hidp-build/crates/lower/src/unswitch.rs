@@ -116,6 +116,7 @@ pub(super) fn keeps(expr: &Expr, changed: &OrdSet<VarId>) -> bool {
             | ExprKind::Math(..)
             | ExprKind::Cast(_) => true,
             ExprKind::Load(_)
+            | ExprKind::Gather(..)
             | ExprKind::Near(..)
             | ExprKind::Call(..)
             | ExprKind::Field(..)

@@ -62,6 +62,7 @@ impl Machine<'_> {
             ExprKind::Math(function, args) => {
                 interp::math(*function, &args.iter().map(|arg| self.eval(arg)).collect::<Run<Vec<_>>>()?)
             }
+            ExprKind::Gather(load, _) => self.eval(load)?,
             ExprKind::Field(of, field) => field_of(&self.eval(of)?, &[*field]),
             ExprKind::Struct(_, fields) => {
                 Value::Struct(Rc::new(fields.iter().map(|field| self.eval(field)).collect::<Run<Vec<_>>>()?))

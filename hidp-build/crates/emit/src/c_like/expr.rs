@@ -29,6 +29,13 @@ pub fn expr(scope: &Scope<'_>, dialect: &dyn Dialect, node: &Expr) -> Piece {
         ExprKind::Binary(op, a, b) => value::binary(*op, a.ty, sub(a), sub(b)),
         ExprKind::MulAdd(a, b, c) => value::mul_add(node.ty, sub(a), sub(b), sub(c)),
         ExprKind::AbsDiffAdd(a, b, c) => value::call("hidp::abs_diff_add", [a, b, c].map(|operand| sub(operand).text)),
+        ExprKind::Gather(load, count) => match &load.kind {
+            ExprKind::Load(element) => {
+                let (base, index) = (scope.name(element.base), sub(&element.index).text);
+                value::call("hidp::gathered", [base, index, sub(count).text])
+            }
+            _ => sub(load),
+        },
         ExprKind::Lazy(and, a, b) => value::lazy(*and, sub(a), sub(b)),
         ExprKind::Select(c, a, b) if is_ready(a) && is_ready(b) => value::select_ready(node.ty, sub(c), sub(a), sub(b)),
         ExprKind::Select(c, a, b) => value::select(sub(c), sub(a), sub(b)),

@@ -76,6 +76,7 @@ impl Walk<'_> {
             | ExprKind::Unary(..)
             | ExprKind::MulAdd(..)
             | ExprKind::AbsDiffAdd(..)
+            | ExprKind::Gather(..)
             | ExprKind::Math(..)
             | ExprKind::Near(..)
             | ExprKind::Call(..)

@@ -40,6 +40,9 @@ pub enum ExprKind {
     Var(VarId),
     /// Load.
     Load(Element),
+    /// CPU units, for loops in lanes: such a load of an integer of 8 or 16 bits, from a buffer that nothing writes and that has so many
+    /// elements, `long`: 4 bytes or more, and fewer elements than 2^31.
+    Gather(Box<Expr>, Box<Expr>),
     /// Prefix.
     Unary(UnOp, Box<Expr>),
     /// Infix; integers wrap.

@@ -135,6 +135,7 @@ impl Numbers {
             | ExprKind::Binary(..)
             | ExprKind::MulAdd(..)
             | ExprKind::AbsDiffAdd(..)
+            | ExprKind::Gather(..)
             | ExprKind::Lazy(..)
             | ExprKind::Select(..)
             | ExprKind::Cast(_)

@@ -307,6 +307,7 @@ impl Printer<'_> {
             | ExprKind::Load(_)
             | ExprKind::MulAdd(..)
             | ExprKind::AbsDiffAdd(..)
+            | ExprKind::Gather(..)
             | ExprKind::Cast(_)
             | ExprKind::Math(..)
             | ExprKind::Near(..)
@@ -338,6 +339,7 @@ impl Printer<'_> {
             ExprKind::AbsDiffAdd(a, b, c) => {
                 format!("abs_diff_add({}, {}, {})", self.expr(a), self.expr(b), self.expr(c))
             }
+            ExprKind::Gather(load, count) => format!("gather({}, {})", self.expr(load), self.expr(count)),
             ExprKind::Lazy(and, a, b) => {
                 format!("{} {} {}", self.operand(a), if *and { "&&" } else { "||" }, self.operand(b))
             }

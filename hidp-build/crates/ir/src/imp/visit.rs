@@ -151,7 +151,7 @@ macro_rules! operands_in {
             | ExprKind::Near(_, a)
             | ExprKind::Field(a, _)
             | ExprKind::Broadcast(_, a) => vec![a],
-            ExprKind::Binary(_, a, b) | ExprKind::Lazy(_, a, b) => vec![a, b],
+            ExprKind::Gather(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Lazy(_, a, b) => vec![a, b],
             ExprKind::MulAdd(a, b, c) | ExprKind::AbsDiffAdd(a, b, c) | ExprKind::Select(a, b, c) => vec![a, b, c],
             ExprKind::Math(_, args) | ExprKind::Call(_, args) | ExprKind::Struct(_, args) => Vec::from_iter(args),
         }
@@ -384,6 +384,7 @@ pub fn expr_names_mut(expr: &mut Expr) -> Vec<&mut VarId> {
         | ExprKind::Binary(..)
         | ExprKind::MulAdd(..)
         | ExprKind::AbsDiffAdd(..)
+        | ExprKind::Gather(..)
         | ExprKind::Lazy(..)
         | ExprKind::Select(..)
         | ExprKind::Cast(_)

@@ -130,6 +130,7 @@ pub(super) fn reads_any(expr: &Expr, vars: &OrdSet<VarId>) -> bool {
             | ExprKind::Binary(..)
             | ExprKind::MulAdd(..)
             | ExprKind::AbsDiffAdd(..)
+            | ExprKind::Gather(..)
             | ExprKind::Lazy(..)
             | ExprKind::Select(..)
             | ExprKind::Cast(_)

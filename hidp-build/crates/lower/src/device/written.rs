@@ -70,7 +70,7 @@ fn takes_long(expr: &Expr) -> bool {
         ExprKind::Cast(_) | ExprKind::Near(..) | ExprKind::Field(..) | ExprKind::Struct(..) => false,
         ExprKind::WorkerIndex | ExprKind::WorkerCount | ExprKind::GroupCount(_) | ExprKind::LaneCount(_) => false,
         ExprKind::IsAligned(..) | ExprKind::Broadcast(..) | ExprKind::Any(_) | ExprKind::Least { .. } => false,
-        ExprKind::AbsDiffAdd(..) | ExprKind::VectorRegisters => false,
+        ExprKind::AbsDiffAdd(..) | ExprKind::Gather(..) | ExprKind::VectorRegisters => false,
     }
 }
 

@@ -173,6 +173,44 @@ fn what_all_lanes_choose_alike_is_chosen_before_the_loop() {
     assert_eq!(choices(&format!("{row} if (j > n) k = 5; {rest}")), [9, 0]);
 }
 
+/// Loops in lanes that gather narrow elements by words, and gathers in all of them.
+fn gathers(params: &str, body: &str) -> (usize, usize) {
+    let entry = lowered(&format!("function f input {params} {{ map {{ i := [0:N); {body} }} }}"));
+    let mut found = (0, 0);
+    for (_, kernel) in unit(&entry, "serial").kernels.iter() {
+        each_stmt(&kernel.function.body, &mut |stmt| {
+            let Stmt::Loop(node) = stmt else { return };
+            let mut own = 0;
+            each_expr(&node.body, &mut |expr| own += usize::from(matches!(expr.kind, ExprKind::Gather(..))));
+            found.0 += usize::from(own > 0 && is_simd(stmt));
+            found.1 += own;
+        });
+    }
+    found
+}
+
+#[test]
+fn narrow_elements_are_gathered_by_words_where_iterations_compute() {
+    let bytes = "uint8 t[M]; input int x[N]; output float y[N];";
+    assert_eq!(gathers(bytes, "y[i] = t[x[i]] * 0.5f;"), (1, 1));
+    assert_eq!(gathers(bytes, "y[i] = (t[x[i]] + t[x[i] + 1]) * 0.5f;"), (0, 0), "too little");
+    assert_eq!(gathers(bytes, "y[i] = t[x[i]];"), (0, 0));
+    assert_eq!(gathers(bytes, "y[i] = t[3 * i] * 0.5f;"), (0, 0), "at one distance");
+    assert_eq!(gathers(bytes, "y[i] = 1; if (x[i] > 3) y[i] = t[x[i]] * 0.5f;"), (0, 0), "in some lanes");
+    assert_eq!(
+        gathers(&bytes.replace("int x", "long x"), "y[i] = t[x[i]] * (float)x[i];"),
+        (0, 0),
+        "no vectors on AVX2"
+    );
+    assert_eq!(gathers(&bytes.replace("uint8 t", "int16 t"), "y[i] = t[x[i]] * (0.5f + i);"), (1, 1));
+    assert_eq!(
+        gathers(&bytes.replace("int x", "uint8 x").replace("[M]", "[256]"), "y[i] = t[x[i]] * 0.5f;"),
+        (0, 0),
+        "indices as narrow"
+    );
+    assert_eq!(gathers(&bytes.replace("uint8 t", "int t"), "y[i] = t[x[i]] * 0.5f;"), (0, 0), "words themselves");
+}
+
 /// Loops in lanes that look at their angles, and those that compute `sin` in full.
 fn angles(text: &str) -> (usize, usize) {
     let entry = lowered(text);

@@ -184,6 +184,8 @@ pub struct LoopRules {
     pub turned: u32,
     /// Minimum number of constants that a value is compared with at once: a C++ compiler makes a test of a bit of as many.
     pub members: u32,
+    /// Minimum number of operations on floats for each narrow element that lanes take from where data say.
+    pub gathered: u32,
 }
 
 /// What compositions of codelets are weighed by: picoseconds of one thread.
@@ -373,6 +375,7 @@ impl Model {
                 small: int("loops", "small")?,
                 turned: int("loops", "turned")?,
                 members: int("loops", "members")?,
+                gathered: int("loops", "gathered")?,
             },
             estimates: Estimates {
                 vector: int("estimate", "vector")?,

@@ -76,6 +76,7 @@ impl Checker<'_> {
                 self.require(self.on_device(), "abs_diff_add stands in device units only");
                 self.result(node, int);
             }
+            ExprKind::Gather(load, count) => self.gather(node, load, count),
             ExprKind::Lazy(_, a, b) => {
                 self.require(a.ty == Ty::BOOL && b.ty == Ty::BOOL, "operands of `&&` and `||` are truth values");
                 self.result(node, Ty::BOOL);
@@ -203,6 +204,15 @@ impl Checker<'_> {
         self.require(fits, "operands of a maths function have one type that it is made for");
         let is_test = matches!(function, MathFn::Isnan | MathFn::Isinf | MathFn::Isfinite);
         self.result(node, if is_test { Ty::BOOL } else { ty });
+    }
+
+    fn gather(&mut self, node: &Expr, load: &Expr, count: &Expr) {
+        let narrow = |scalar: Scalar| scalar.is_integer() && scalar.size() <= 2;
+        let fits = matches!(&load.kind, ExprKind::Load(element) if !element.relaxed && element.path.is_empty()
+            && matches!(self.kind(element.base), VarKind::Buffer { writable: false, .. }));
+        self.require(fits && load.ty.scalar().is_some_and(narrow), "what is gathered are narrow integers that stay");
+        self.require(count.ty == Ty::LONG && !self.on_device(), "gathers are in CPU units, from so many elements");
+        self.result(node, load.ty);
     }
 
     fn structure(&mut self, node: &Expr, id: StructId, args: &[Expr]) {

@@ -82,6 +82,7 @@ impl Walk<'_, '_> {
             | ExprKind::Binary(..)
             | ExprKind::MulAdd(..)
             | ExprKind::AbsDiffAdd(..)
+            | ExprKind::Gather(..)
             | ExprKind::Lazy(..)
             | ExprKind::Select(..)
             | ExprKind::Cast(_)
