@@ -43,24 +43,34 @@ pub(super) fn kernels(
 }
 
 /// Kernels whose launches one grid may do together, by the size of their blocks.
-fn joined(unit: &Unit) -> OrdMap<u32, Vec<KernelId>> {
-    let mut found: OrdMap<u32, Vec<KernelId>> = OrdMap::new();
+fn joined(unit: &Unit) -> OrdMap<u32, Vec<(KernelId, Grid)>> {
+    let mut found: OrdMap<u32, Vec<(KernelId, Grid)>> = OrdMap::new();
     for (id, kernel) in unit.kernels.iter() {
         if let Some(grid) = kernel.grid.filter(|grid| grid.joined) {
-            found.entry(grid.block).or_default().push(id);
+            found.entry(grid.block).or_default().push((id, grid));
         }
     }
     found
+}
+
+/// The beginning of what the device starts.
+fn head(block: u32, at_once: u32) -> String {
+    match at_once {
+        1 => format!("HIDP_GLOBAL({block})"),
+        blocks => format!("HIDP_GLOBAL_AT_ONCE({block}, {blocks})"),
+    }
 }
 
 /// What the device starts for several launches together.
 fn joined_kernels(unit: &Unit, out: &mut Text) {
     for (block, kernels) in joined(unit) {
         out.line("");
-        out.open(format!("HIDP_GLOBAL({block}) {}(HIDP_PARAMETER(hidp::Batch) batch) {{", name::joined(unit, block)));
+        // Its blocks are together for all launches, so that what one of them asks for holds for all.
+        let head = head(block, kernels.iter().map(|(_, grid)| grid.at_once).max().unwrap_or(1));
+        out.open(format!("{head} {}(HIDP_PARAMETER(hidp::Batch) batch) {{", name::joined(unit, block)));
         out.open(format!("hidp::each_joined<{block}>(batch, [](const hidp::Joined &joined) {{"));
         out.open("switch (joined.function) {");
-        for id in kernels {
+        for (id, _) in kernels {
             let all = name::kernel(unit, id);
             out.line(format!("case {}: return hidp::run_joined<{all}_all>(joined);", id.index()));
         }
@@ -113,10 +123,7 @@ fn all_items(
         .chain(positions.clone())
         .collect();
     let typed: Vec<String> = positions.map(|name| format!("int64_t {name}")).collect();
-    let head = match grid.at_once {
-        1 => format!("HIDP_GLOBAL({})", grid.block),
-        blocks => format!("HIDP_GLOBAL_AT_ONCE({}, {blocks})", grid.block),
-    };
+    let head = head(grid.block, grid.at_once);
     if grid.joined {
         let own = [format!("hidp::Worker<{}> &worker", grid.block), "const hidp::Launch &launch".to_owned()];
         let own: Vec<String> = own.into_iter().chain(params[1..].iter().cloned()).collect();

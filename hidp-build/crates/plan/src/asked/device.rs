@@ -69,7 +69,7 @@ pub(super) fn nest(
         Ok(Some(mut mapping)) => {
             asked.give_stages(program, (func, map), &mut mapping, model).map_err(refused)?;
             asked.give_registers(map, &mut mapping, model).map_err(refused)?;
-            asked.give_launches(program, (func, map), &mut mapping).map_err(refused)?;
+            asked.give_launches(program, (func, map), &mut mapping, model).map_err(refused)?;
             let lines = mapping.lines(func, map);
             if let Err(Misfit(expected)) = Mapping::read(program, func, map, &lines) {
                 let why = || (asked.first(map), SHAPE.refused(span_of(map), format!("it would need that {expected}")));
@@ -123,7 +123,7 @@ pub(super) fn numbered(
         asked.give_stages(program, (func, map), &mut mapping, model)?;
     }
     asked.give_registers(map, &mut mapping, model)?;
-    asked.give_launches(program, (func, map), &mut mapping)?;
+    asked.give_launches(program, (func, map), &mut mapping, model)?;
     let lines = mapping.lines(func, map);
     match (Mapping::read(program, func, map, &lines), bound) {
         (Err(_), Some(why)) => Err(why),

@@ -2,10 +2,11 @@
 
 use super::{Asked, Clash};
 use crate::blame::span_of;
-use crate::choices::joined_misfit;
+use crate::choices::{joined_misfit, leave_registers};
 use crate::mapping::{Mapping, Misfit};
 use crate::notation::{Nest, Property};
 use crate::refusal::{LAUNCHES, Refusal};
+use crate::target::DeviceModel;
 use hidp_ir::par::{Func, Map, Program};
 use hidp_syntax::source::Span;
 
@@ -55,14 +56,19 @@ impl Asked {
         program: &Program,
         (func, map): (&Func, &Map),
         mapping: &mut Mapping,
+        model: &DeviceModel,
     ) -> Result<(), (Span, Refusal)> {
         let Some(own) = self.launches.first() else { return Ok(()) };
         mapping.joined = own.joined;
         if !own.joined {
+            leave_registers(program, func, map, mapping, model);
             return Ok(());
         }
         // Blocks with copies of arrays combine them in another launch.
         mapping.copied.clear();
+        if !self.bounds_registers() {
+            mapping.resident.clear();
+        }
         match joined_misfit(program, func, map, mapping) {
             Some(Misfit(why)) => Err((own.span, LAUNCHES.refused(span_of(map), why))),
             None => Ok(()),

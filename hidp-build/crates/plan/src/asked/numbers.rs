@@ -98,6 +98,11 @@ impl Asked {
         })
     }
 
+    /// Whether directives bound the registers of a launch.
+    pub(super) fn bounds_registers(&self) -> bool {
+        self.number(About::AtOnce).or(self.number(About::Registers)).is_some()
+    }
+
     /// For how many threads of a multiprocessor the launches of a block's size leave registers.
     fn resident(&self, block: u32) -> Option<u32> {
         // As few blocks as there can be with no more registers for each lane.

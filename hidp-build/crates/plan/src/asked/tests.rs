@@ -327,6 +327,22 @@ fn launches_of_loops_are_joined_as_asked_for() {
 }
 
 #[test]
+fn joined_launches_leave_registers_where_asked_for() {
+    const STEPS: &str = "function f input float x[N]; output float y[N];
+        { y = 0; for (int k = 0; k < 9; k += 1) { map { i := [2:N-2); y[i] = x[i-2] + x[i-1] + x[i] + x[i+1] + x[i+2]; } } }";
+    let leaves = |directives: &str| {
+        let plans = plans(&optimised(&with(STEPS, directives)));
+        let nests = plans.iter().filter(|plan| plan.is_for_device()).flat_map(|plan| &plan.nests);
+        nests.map(ToString::to_string).filter(|nest| nest.contains("resident")).count()
+    };
+    assert_eq!(leaves(""), 0);
+    assert_eq!(leaves("#pragma hidp joined"), 0);
+    assert!(leaves("#pragma hidp separate") > 0);
+    assert!(leaves("#pragma hidp cuda: at_once(3)") > 0);
+    assert!(leaves("#pragma hidp joined cuda: at_once(3)") > 0);
+}
+
+#[test]
 fn registers_of_a_launch_are_no_more_than_asked_for() {
     let model = DeviceModel::cuda();
     for registers in [24, 32, 40, 64, 100, 128, 200] {

@@ -104,17 +104,28 @@ const ITEMS: Numbers = Numbers::PowersTo(8);
 /// Threads of a multiprocessor.
 const RESIDENT: Numbers = Numbers::From(2, 2048);
 
-/// How many iterations threads take side by side, and for how many threads registers are left, of each map that is launched.
+/// How many iterations threads take side by side, of each map that is launched.
 pub(super) fn choose_loads(program: &Program, func: &Func, nest: &Map, mapping: &mut Mapping, model: &DeviceModel) {
     let facts = Facts { program, func, nest, mapping, found: &Found::default() };
-    let (mut items, mut resident) = (OrdMap::new(), OrdMap::new());
+    let mut items = OrdMap::new();
     for map in launched(nest, &|var| facts.mapping.exec(var)) {
         let own = if facts.is_side_by_side(map) { loads::side_by_side(func, map, model) } else { 1 };
-        let most = facts.leaves_registers(map, own).then(|| loads::resident(program, func, map, own, model)).flatten();
         items.extend(key(map).filter(|_| own > 1).map(|key| (key, own)));
-        resident.extend(key(map).zip(most));
     }
-    (mapping.items, mapping.resident) = (items, resident);
+    mapping.items = items;
+}
+
+/// For how many threads registers are left, of each map that has a launch of its own and of which that is not said.
+pub(super) fn leave_registers(program: &Program, func: &Func, nest: &Map, mapping: &mut Mapping, model: &DeviceModel) {
+    let facts = Facts { program, func, nest, mapping, found: &Found::default() };
+    let mut resident = OrdMap::new();
+    for map in launched(nest, &|var| facts.mapping.exec(var)) {
+        let Some(key) = key(map).filter(|key| !facts.mapping.resident.contains_key(key)) else { continue };
+        let own = facts.mapping.items.get(&key).copied().unwrap_or(1);
+        let most = facts.leaves_registers(map, own).then(|| loads::resident(program, func, map, own, model)).flatten();
+        resident.extend(most.map(|most| (key, most)));
+    }
+    mapping.resident.extend(resident);
 }
 
 /// Whether threads can take as many iterations as lines say, and registers are left for as many threads.

@@ -190,6 +190,15 @@ pub(super) fn choose_on_device(program: &Program, func: &Func, nest: &Map, mappi
     device::choose_loads(program, func, nest, mapping, model);
     mapping.copied = copied_by_blocks(func, nest, mapping);
     mapping.joined = is_joined(program, func, nest, mapping);
+    mapping.resident.clear();
+    if !mapping.joined {
+        leave_registers(program, func, nest, mapping, model);
+    }
+}
+
+/// Leaves registers for more threads where launches gain by it. Others that one grid does with them would lose registers, so `joined` launches do not.
+pub(super) fn leave_registers(program: &Program, func: &Func, nest: &Map, mapping: &mut Mapping, model: &DeviceModel) {
+    device::leave_registers(program, func, nest, mapping, model);
 }
 
 /// Why the launches of a nest cannot be joined to others.
