@@ -1,6 +1,8 @@
 //! What is taken out of loops in lanes, and before them: borders and angles; what lanes leave to vectors: tiles of compactions and prefixes.
 
+use super::super::make;
 use super::*;
+use hidp_ir::imp::visit::each_subexpr;
 
 /// Loops in lanes, and branches in them.
 fn lanes_and_branches(body: &str) -> [usize; 2] {
@@ -209,6 +211,36 @@ fn narrow_elements_are_gathered_by_words_where_iterations_compute() {
         "indices as narrow"
     );
     assert_eq!(gathers(&bytes.replace("uint8 t", "int t"), "y[i] = t[x[i]] * 0.5f;"), (0, 0), "words themselves");
+}
+
+#[test]
+fn words_lie_inside_of_arrays_and_their_indices_are_numbers_of_32_bits() {
+    let asked = |element: &str| {
+        let entry = lowered(&format!(
+            "function f input {element} t[M]; input int x[N]; output float y[N]; {{ map {{ i := [0:N); y[i] = t[x[i]] * (0.5f + i); }} }}"
+        ));
+        let mut found = Vec::new();
+        for (_, kernel) in unit(&entry, "serial").kernels.iter() {
+            each_stmt(&kernel.function.body, &mut |stmt| {
+                let Stmt::If { cond, then, .. } = stmt else { return };
+                let mut gathers = false;
+                each_expr(then, &mut |expr| gathers |= matches!(expr.kind, ExprKind::Gather(..)));
+                each_subexpr(cond, &mut |expr| {
+                    if let ExprKind::Binary(op, _, limit) = &expr.kind
+                        && gathers
+                        && matches!(op, BinOp::Ge | BinOp::Le)
+                    {
+                        found.extend(make::as_int(limit).map(|limit| (*op, limit)));
+                    }
+                });
+            });
+        }
+        found
+    };
+    let (most, least) = (i32::MAX.into(), i32::MIN.into());
+    let with = |elements| [(BinOp::Ge, elements), (BinOp::Le, most), (BinOp::Ge, least), (BinOp::Le, most)];
+    assert_eq!(asked("uint8"), with(4));
+    assert_eq!(asked("int16"), with(2));
 }
 
 /// Loops in lanes that look at their angles, and those that compute `sin` in full.
