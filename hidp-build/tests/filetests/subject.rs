@@ -272,14 +272,26 @@ impl Subject {
         });
         let fault = match &request.expected {
             Outcome::Fault(fault) => {
-                let place = self.input.sources.position(fault.span);
-                let (line, column) = (place.line, place.column);
+                let [line, column] = self.place(entry, fault.span);
                 Some(answers::Fault { kind: fault.kind as u32, line, column, values: fault.values.clone() })
             }
             Outcome::Results(_) | Outcome::Unknown => None,
         };
         let name = format!("{}::{}", self.stem, func.name);
         answers::Call { entry: name, exact, dims: request.dims.clone(), args: args.collect(), fault }
+    }
+
+    /// Line and column of a fault; none where codelets compute the same otherwise, and fault at other places.
+    fn place(&self, entry: &Entry, span: Span) -> [u32; 2] {
+        if self.has_codelets(entry) {
+            return [0, 0];
+        }
+        let place = self.input.sources.position(span);
+        [place.line, place.column]
+    }
+
+    fn has_codelets(&self, entry: &Entry) -> bool {
+        self.program.alternatives_of(entry.after).next().is_some()
     }
 
     /// What a program needs that calls the C++ and has no compiler: the entries' plans with their symbols, and the places of faults in
@@ -296,8 +308,8 @@ impl Subject {
                 lines.push(format!("plan {} {}_base", unit.plan, name::host(&entry.code, unit)));
             }
             for (_, site) in entry.code.sites.iter() {
-                let place = self.input.sources.position(site.span);
-                lines.push(format!("site {} {} {}", site.kind as u32, place.line, place.column));
+                let [line, column] = self.place(entry, site.span);
+                lines.push(format!("site {} {line} {column}", site.kind as u32));
             }
         }
         lines.join("\n") + "\n"
@@ -414,7 +426,7 @@ impl Subject {
 
     /// Whether what was found is what the interpreter said. Codelets have faults of their own, at other places.
     pub(crate) fn agree(&self, entry: &Entry, request: &Request, found: &Outcome, exact: bool) -> Result<(), String> {
-        let has_codelets = self.program.alternatives_of(entry.after).next().is_some();
+        let has_codelets = self.has_codelets(entry);
         let alike = |expected: &interp::Fault, found: &interp::Fault| {
             let interp::Fault { kind, span, values } = found;
             (expected.kind, &expected.values) == (*kind, values) && (has_codelets || expected.span == *span)
