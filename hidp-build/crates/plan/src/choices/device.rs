@@ -115,8 +115,9 @@ pub(super) fn choose_loads(program: &Program, func: &Func, nest: &Map, mapping: 
     mapping.items = items;
 }
 
-/// For how many threads registers are left, of each map that has a launch of its own and of which that is not said.
-pub(super) fn leave_registers(program: &Program, func: &Func, nest: &Map, mapping: &mut Mapping, model: &DeviceModel) {
+/// Leaves registers for more threads where launches gain by it and nothing is said of them. Launches that one grid does together would lose
+/// registers by it, so it is for others.
+pub(crate) fn leave_registers(program: &Program, func: &Func, nest: &Map, mapping: &mut Mapping, model: &DeviceModel) {
     let facts = Facts { program, func, nest, mapping, found: &Found::default() };
     let mut resident = OrdMap::new();
     for map in launched(nest, &|var| facts.mapping.exec(var)) {

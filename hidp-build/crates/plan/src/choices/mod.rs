@@ -5,6 +5,7 @@ mod device;
 mod joined;
 mod threads;
 
+pub(crate) use device::leave_registers;
 pub(crate) use joined::is_in_loop;
 
 use super::mapping::{Mapping, Misfit, key};
@@ -194,11 +195,6 @@ pub(super) fn choose_on_device(program: &Program, func: &Func, nest: &Map, mappi
     if !mapping.joined {
         leave_registers(program, func, nest, mapping, model);
     }
-}
-
-/// Leaves registers for more threads where launches gain by it. Others that one grid does with them would lose registers, so `joined` launches do not.
-pub(super) fn leave_registers(program: &Program, func: &Func, nest: &Map, mapping: &mut Mapping, model: &DeviceModel) {
-    device::leave_registers(program, func, nest, mapping, model);
 }
 
 /// Why the launches of a nest cannot be joined to others.
