@@ -16,6 +16,11 @@ pub(crate) fn workspace_root() -> PathBuf {
     root_of(std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from))
 }
 
+/// The C++ compiler of usual builds.
+pub(crate) fn cxx() -> String {
+    std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned())
+}
+
 /// `now`: this package's folder as cargo says it when it runs. Where target folders are shared, the program may have been built in another
 /// checkout, which need not be there any more.
 fn root_of(now: Option<PathBuf>) -> PathBuf {

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::command::{Invocation, cargo, target_folder};
+use crate::command::{Invocation, cargo, cxx, target_folder};
 use crate::compiler::{self, Asking};
 use crate::cuda_toolkit::{self, Toolkit};
 use crate::space;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     let tools = Tools::find(options.scope)?;
     let kept = Kept::new(&tools.describe())?;
     let mut runner = Runner { options: &options, tools: &tools, programs: Vec::new() };
-    let pace = Pace::watch(usual_compiler());
+    let pace = Pace::watch(cxx());
     let mut summary = Summary::default();
     let mut waiting = Vec::new();
     for kind in KINDS {
@@ -138,14 +138,9 @@ impl Tools {
     }
     /// What results depend on besides the files of the workspace.
     fn describe(&self) -> String {
-        let versions = ["rustc", usual_compiler().as_str()].map(version);
+        let versions = ["rustc", cxx().as_str()].map(version);
         format!("{versions:?} {:?} {:?}", self.cuda.as_ref().map(Toolkit::home), self.clang.map(version))
     }
-}
-
-/// The C++ compiler of usual builds.
-fn usual_compiler() -> String {
-    std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned())
 }
 
 fn version(program: &str) -> String {
@@ -369,7 +364,7 @@ mod tests {
         let [one, other] = [&KINDS[1], &KINDS[2]];
         let programs = [(one, "true"), (other, "true"), (other, "false"), (other, "true")];
         let waiting = programs.map(|(kind, program)| (kind, Invocation::new(program)));
-        let pace = Pace::watch(usual_compiler());
+        let pace = Pace::watch(cxx());
         let ended = side_by_side(waiting.into(), &pace).unwrap();
         let passed: Vec<_> = ended.iter().map(|(kind, ran, _)| (kind.name, ran.passed)).collect();
         assert_eq!(passed, [(one.name, true), (other.name, false)]);

@@ -1,7 +1,7 @@
 //! How fast the machine is while tests run: other programs, and other guests of the same processors, change that within minutes.
 
 use std::io::Write;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -53,7 +53,7 @@ fn sample(compiler: &str, samples: &Weak<Mutex<Vec<Sample>>>) {
 fn compilation(compiler: &str) -> Option<Duration> {
     let mut command = Command::new(compiler);
     command.args(["-x", "c++", "-fsyntax-only", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child: Child = command.spawn().ok()?;
+    let mut child = command.spawn().ok()?;
     child.stdin.take()?.write_all(TEXT.as_bytes()).ok()?;
     let (status, processor) = processor::of_child(&mut child).ok()?;
     processor.filter(|_| status.success())
@@ -71,6 +71,7 @@ fn mean(samples: &[Sample], first: Instant, last: Instant) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::cxx;
 
     #[test]
     fn compilations_beside_a_kind_count() {
@@ -90,8 +91,7 @@ mod tests {
 
     #[test]
     fn the_compilation_is_one_that_works() {
-        let usual = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-        assert!(compilation(&usual).is_some_and(|took| took > Duration::ZERO));
+        assert!(compilation(&cxx()).is_some_and(|took| took > Duration::ZERO));
         assert_eq!(compilation("there is no such compiler"), None);
     }
 }

@@ -9,7 +9,7 @@ use std::thread;
 use anyhow::{Context, Result};
 
 use super::{Finding, has_extension};
-use crate::command::target_folder;
+use crate::command::{cxx, target_folder};
 use crate::test::hash_of;
 
 /// Execution levels of processors from the lowest; `<level>_<primitive>.hpp` may include its own and lower ones.
@@ -47,13 +47,9 @@ pub(super) fn check(files: &[PathBuf]) -> Result<Vec<Finding>> {
 fn key(files: &[PathBuf]) -> Result<String> {
     let is_read = |file: &&PathBuf| has_extension(file, &["h", "hpp", "cuh"]) || file.ends_with("tidy/headers.rs");
     let read: Vec<&Path> = files.iter().filter(is_read).map(PathBuf::as_path).collect();
-    let version = Command::new(compiler()).arg("--version").output();
+    let version = Command::new(cxx()).arg("--version").output();
     let version = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     Ok(format!("{:016x}\n{version}", hash_of(&read)?))
-}
-
-fn compiler() -> String {
-    std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned())
 }
 
 fn check_each(headers: &[&PathBuf]) -> Result<Vec<Finding>> {
@@ -89,7 +85,7 @@ fn check_alone(header: &Path) -> Result<Option<Finding>> {
     if is_for_device && FOR_NVCC.iter().any(|name| header.ends_with(name)) {
         return Ok(None);
     }
-    let compiler = compiler();
+    let compiler = cxx();
     let mut command = Command::new(&compiler);
     command.args(["-std=c++17", "-fsyntax-only", "-fopenmp-simd", "-Wall", "-Wextra", "-Werror", "-DHIDP_ISA=base"]);
     if is_for_device {
