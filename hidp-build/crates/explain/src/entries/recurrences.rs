@@ -21,14 +21,14 @@ impl Recurrences {
         Recurrences { program, made }
     }
 
-    /// The ways that are taken, as a file that pins them has them; none of those of which uses have different ones.
+    /// The ways that are taken, as a file that pins them has them; none of those of which uses have different ones, or that no lines say.
     pub(super) fn pin(&self, entry: &str) -> Vec<String> {
         let Some(program) = &self.program else { return Vec::new() };
         let mut taken: OrdMap<String, Vec<Vec<String>>> = OrdMap::new();
         for made in self.of_entry(program, entry) {
             let func = &program.funcs[made.tables];
             let Some(system) = func.recur.as_ref().and_then(|recur| recur.systems.get(made.system)) else { continue };
-            let lines = made.way.course().map(|course| recurrences::lines(func, system, course)).unwrap_or_default();
+            let lines = made.way.pin().map(|course| recurrences::lines(func, system, course)).unwrap_or_default();
             taken.entry(recurrences::name(func, system)).or_default().push(lines);
         }
         let alike = taken.into_iter().filter(|(_, all)| !all[0].is_empty() && all.iter().all(|lines| *lines == all[0]));
@@ -145,8 +145,51 @@ fn ordered(steps: &Steps, names: &[&str], system: &System) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Format, Wanted, entries};
     use super::*;
-    use hidp_build::compiler::pipeline::InputFile;
+    use crate::testing::{input, optimised};
+    use hidp_build::compiler::pipeline::{InputFile, Options};
+    use hidp_plan::target::{DeviceModel, Model};
+    use hidp_plan::{Models, PinFile, check_pins};
+
+    /// Lines of tables of unlike sizes, short ones or those with a side in common, and linear recurrences, which long tables have in parts.
+    #[test]
+    fn what_is_printed_as_pins_can_be_pinned() {
+        let text = "recurrence int d(i := [0:N], j := [0:M]) input uint8 s[N], t[M];
+            { if (i == 0) return int(j); if (j == 0) return int(i);
+              return min(min(d(i-1, j), d(i, j-1)) + 1, d(i-1, j-1) + (s[i-1] == t[j-1] ? 0 : 1)); }
+            function pairs input uint8 s[Z], t[Y]; input long a[R+1], b[R+1]; output int y[R];
+            { map { r := [0:R); y[r] = d(a[r+1] - a[r], b[r+1] - b[r]; s = s[a[r]:a[r+1]), t = t[b[r]:b[r+1])); } }
+            recurrence int e(i := [0:N], j := [0:M]) input uint8 s[N], t[M]; input int costs[K][K];
+            { if (i == 0 || j == 0) return 0;
+              return max(max(e(i-1, j), e(i, j-1)) - 1, e(i-1, j-1) + costs[s[i-1]][t[j-1]]); }
+            function words input uint8 s[N], t[Y]; input long b[R+1]; input int costs[K][K]; output int y[R];
+            { map { r := [0:R); reduce(\"max\", y[r], e(; t = t[b[r]:b[r+1])), i := [*], j := [*]); } }
+            recurrence uint h(i := [0:N)) input uint a[N], b[N];
+            { if (i == 0) return b[0]; return a[i] * h(i-1) + b[i]; }
+            function line input uint a[N], b[N]; output uint y[N]; { y = h; }
+            function step input uint8 s[N], t[M]; output int y; { y = d(N, M) + d(0, 0); }";
+        let mut input = input(text, Options::default());
+        let pin = |input: &PipelineInput| {
+            let (program, wanted) = (optimised(input), Wanted { format: Format::Pin, ..Wanted::default() });
+            entries(input, &program, &program.entries, wanted, Err("nobody has one"))
+        };
+        let printed = pin(&input);
+        let with_ways: Vec<&str> = printed
+            .split("entry ")
+            .filter_map(|entry| entry.split_once("\nrecurrence "))
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(with_ways, ["step"], "ways that sizes choose have no lines");
+        let plans = input.sources.add("k.plan".to_owned(), printed.clone());
+        input.options.pins.push(PinFile { program: input.files[0].id, plans });
+        let mut sink = Sink::new();
+        let models = Models { cpu: &Model::cpu(), device: &DeviceModel::cuda() };
+        check_pins(&optimised(&input), &input.sources, &input.options.pins, models, &mut sink);
+        let wrong: Vec<String> = sink.finish().into_iter().map(|found| found.headline).collect();
+        assert_eq!(wrong, Vec::<String>::new());
+        assert_eq!(pin(&input), printed);
+    }
 
     /// A traceback keeps one field, and 16 bits of another one, of which the best is found.
     #[test]

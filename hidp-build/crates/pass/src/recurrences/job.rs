@@ -184,7 +184,7 @@ impl Job {
             Course::Prefix { part } => {
                 let prefix = Prefix::of(builder, system, bodies).ok_or(Unmet::Linear)?;
                 let stmts = prefix.made(builder, part);
-                return Ok((self.around_tables(builder, system, stmts), Way::Prefix { part }));
+                return Ok((self.around_tables(builder, system, stmts), Way::Prefix { part, short: None }));
             }
             Course::Rows if !in_map => return Err(Unmet::Host),
             Course::Rows => return self.by_differences(builder, system, bodies, None).ok_or(Unmet::Difference),
@@ -228,7 +228,8 @@ impl Job {
             let (copy, copies) = copied(builder.vars, system, &bodies);
             let loops = self.loops(builder, &copy, copies);
             let stmts = vec![build::either(prefix.is_long(), parts, loops)];
-            return (self.around_tables(builder, system, stmts), Way::Prefix { part: Course::PART });
+            let short = Some(Box::new(Way::Sweep(Why::Narrow)));
+            return (self.around_tables(builder, system, stmts), Way::Prefix { part: Course::PART, short });
         }
         if apart || !wave::is_wide(system) {
             let why = if self.around == Around::Map { Why::Iteration } else { Why::Narrow };

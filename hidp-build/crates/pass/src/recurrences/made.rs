@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{narrow, wave};
+use super::{narrow, prefix, wave};
 use hidp_ir::par::{Course, Func, FuncId, PinnedCourse, Program, System, Table, interp, text, visit};
 use hidp_syntax::ordered::OrdSet;
 use hidp_syntax::source::Span;
@@ -200,10 +200,12 @@ pub enum Way {
         /// Cells of a tile along each index.
         side: u32,
     },
-    /// A linear recurrence in parts that threads share, where it is long.
+    /// A linear recurrence in parts that threads share.
     Prefix {
         /// Cells of a part.
         part: u32,
+        /// Tables of fewer than [`prefix::FEWEST`] cells; none where these have parts as well.
+        short: Option<Box<Way>>,
     },
     /// One cell after the other.
     Sweep(Why),
@@ -402,10 +404,17 @@ impl fmt::Display for Described<'_> {
                 f,
                 "tiles of {side} x {side} cells, those of a diagonal at once, with products of tiles for folds; the table is kept ({table} bytes), and a transposed copy of the tiles on the first diagonal"
             ),
-            Way::Prefix { part } => write!(
-                f,
-                "parts of {part} cells at once, each twice: what it makes of the cells before it, and its cells; the table is kept ({table} bytes)"
-            ),
+            Way::Prefix { part, short } => {
+                let parts = format!(
+                    "parts of {part} cells at once, each twice: what it makes of the cells before it, and its cells; the table is kept ({table} bytes)"
+                );
+                match short {
+                    Some(short) => {
+                        write!(f, "of {} cells and more, {parts}\notherwise: {}", prefix::FEWEST, inner(short))
+                    }
+                    None => f.write_str(&parts),
+                }
+            }
             Way::Sweep(why) => write!(f, "one cell after the other, since {why}; the table is kept ({table} bytes)"),
             Way::Demand => write!(
                 f,
@@ -451,7 +460,7 @@ impl Way {
             Way::Difference { sides: None, .. } => Some(Course::Rows),
             Way::Blocks { sides } => Some(Course::Blocks { sides: *sides }),
             Way::Intervals { side } => Some(Course::Intervals { side: *side }),
-            Way::Prefix { part } => Some(Course::Prefix { part: *part }),
+            Way::Prefix { part, .. } => Some(Course::Prefix { part: *part }),
             Way::Sweep(_) => Some(Course::Loops),
             Way::Demand => None,
             Way::Tested { passed, .. } => passed.course(),
@@ -478,6 +487,23 @@ impl Way {
                 | Course::Intervals { .. }
                 | Course::Prefix { .. }) => Some(other),
             },
+        }
+    }
+
+    /// The course by which this way is pinned; `None` where sizes choose between a course and something else, which no lines say.
+    pub fn pin(&self) -> Option<Course> {
+        match self {
+            Way::Short { .. } | Way::Columns { .. } | Way::Prefix { short: Some(_), .. } => None,
+            Way::Tested { passed, .. } => passed.pin(),
+            Way::Wave(_)
+            | Way::Narrow(_)
+            | Way::Profiled { .. }
+            | Way::Difference { .. }
+            | Way::Blocks { .. }
+            | Way::Intervals { .. }
+            | Way::Prefix { short: None, .. }
+            | Way::Sweep(_)
+            | Way::Demand => self.course(),
         }
     }
 
