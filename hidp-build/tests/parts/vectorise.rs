@@ -264,3 +264,28 @@ fn masks_in_memory_are_read_as_wide_as_they_are() {
     assert_eq!(wide_loads(&known), [known[1]]);
     assert!(wide_loads(&[known[0], known[1], "salq\t$56, %rax"]).is_empty());
 }
+
+/// Lanes of 32 bits that compare bytes.
+const LETTERS: &str = "\
+function found
+input uint8 x[N], y[M]; output int last[N];
+{
+  map { i := [0:N); int at = -1; for (int j = 0; j < M; j += 1) { if (x[i] == y[j]) { at = j; } } last[i] = at; }
+}
+";
+
+/// A vector that is loaded behind a store of its lower half waits until that is in the cache: ten times as long as the loop takes.
+#[test]
+fn halves_of_vectors_are_widened_in_registers() {
+    if !is_gcc() {
+        println!("skipped: widened vectors: not GCC for x86-64");
+        return;
+    }
+    let assembly = assembly(&generated(LETTERS), "letters", "v3", &[]);
+    let functions = functions(&assembly);
+    let wide = functions.iter().filter(|(name, _)| name.contains("wide_map"));
+    let loops: Vec<_> = wide.flat_map(|(_, lines)| inner_loops(lines)).collect();
+    let widen: Vec<_> = loops.iter().filter(|body| body.iter().any(|line| line.starts_with("vpmovsxbd"))).collect();
+    assert!(!widen.is_empty(), "{:?}", functions.keys());
+    assert!(widen.iter().all(|body| body.iter().all(|line| !line.contains("(%rsp)"))), "{widen:?}");
+}

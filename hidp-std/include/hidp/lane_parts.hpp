@@ -26,8 +26,15 @@ HIDP_INLINE To part_widened(From from) {
   using Chars = typename LaneVector<char, sizeof(From) < 16 ? 16 : int(sizeof(From))>::type;
   using Shorts = typename LaneVector<short, int(sizeof(Chars)) / 2>::type;
   using Ints = typename LaneVector<int, int(sizeof(Chars)) / 4>::type;
-  Chars whole{};
-  __builtin_memcpy(&whole, &from, sizeof from);
+  Chars whole;
+  if constexpr (sizeof from < sizeof whole) {
+    // Through registers: what is loaded whole waits for a store of a part.
+    LaneInt<int(sizeof from) * 8> bits;
+    __builtin_memcpy(&bits, &from, sizeof from);
+    whole = (Chars)typename LaneVector<decltype(bits), int(sizeof whole / sizeof bits)>::type{bits};
+  } else {
+    whole = (Chars)from;
+  }
   HIDP_LANE_WIDENED(16, 2, 1, Chars, bw128)
   HIDP_LANE_WIDENED(16, 4, 1, Chars, bd128)
   HIDP_LANE_WIDENED(16, 8, 1, Chars, bq128)
@@ -118,10 +125,10 @@ HIDP_INLINE To part_halved([[maybe_unused]] From lower, [[maybe_unused]] From up
     } else
 #endif
     {
-      To both;
-      __builtin_memcpy(&both, &first, sizeof first);
-      __builtin_memcpy(reinterpret_cast<char *>(&both) + sizeof first, &second, sizeof second);
-      return both;
+      LaneInt<int(sizeof first) * 8> bits[2];
+      __builtin_memcpy(bits, &first, sizeof first);
+      __builtin_memcpy(bits + 1, &second, sizeof second);
+      return (To)typename LaneVector<LaneInt<int(sizeof first) * 8>, 2>::type{bits[0], bits[1]};
     }
   }
 #else
