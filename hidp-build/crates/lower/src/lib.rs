@@ -14,6 +14,7 @@
 //! | `apart` | iterations that several kernels run |
 //! | `map` | maps: which strategy, kernels, loops of one thread |
 //! | `vector` | loops in vector lanes, guarded and short ones |
+//! | `whole_rows` | iterators that run as one |
 //! | `short_rows` | lanes over rows of a few elements |
 //! | `lane_fold` | reductions of floats in vector lanes |
 //! | `fold` | reductions: in lanes, in blocks, pairwise |
@@ -92,6 +93,7 @@ mod tile_fold;
 mod unswitch;
 mod updates;
 mod vector;
+mod whole_rows;
 mod wide;
 mod work;
 

@@ -223,7 +223,8 @@ impl Lowerer<'_> {
     ) {
         self.bind_copies();
         let ranges = self.import_ranges(ranges);
-        let strides: Vec<Expr> = strides.iter().map(|stride| self.import(stride)).collect();
+        let ranges = self.in_whole_rows(map, ranges);
+        let strides: Vec<Expr> = strides.iter().take(ranges.len()).map(|stride| self.import(stride)).collect();
         let stream = stream.map(|flag| self.import(flag));
         let Some(last) = ranges.last().cloned() else { return self.defect(ITERATORS) };
         self.clipped(&ranges, &strides, begin, end, &mut |this, low, high| match &stream {

@@ -12,6 +12,7 @@ use {hidp_pass as pass, hidp_plan as plan, hidp_syntax as syntax};
 mod groups;
 mod left;
 mod vector_loops;
+mod whole_rows;
 
 fn lowered(text: &str) -> Entry {
     let (program, func) = optimised(text);
