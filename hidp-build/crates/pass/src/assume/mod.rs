@@ -128,7 +128,7 @@ fn worthwhile(program: &Program, id: FuncId) -> Vec<Wanted> {
         found.into_iter().map(|assumed| (assumed.nest, assumed)).collect()
     };
     let assumed = by_nest(prove::assumptions(program, id));
-    let of_sections = sections::are_taken(&func.body).then(|| by_nest(prove::assumptions_of_sections(program, id)));
+    let of_sections = sections::are_taken(func).then(|| by_nest(prove::assumptions_of_sections(program, id)));
     let mut wanted = Vec::new();
     visit::walk_stmts(&func.body, |stmt| {
         let StmtKind::Map(map) = &stmt.kind else { return };

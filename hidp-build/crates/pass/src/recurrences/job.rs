@@ -18,7 +18,7 @@ use super::prefix::Prefix;
 use super::profile::Profiles;
 use super::twin::{copied, fit_int, twin, with_own_tables};
 use super::window::{self, Cells, Window};
-use super::{Around, cell, declared, demand, separate, sweep, wave};
+use super::{Around, cell, declared, demand, letters, separate, sweep, wave};
 
 /// What is to be made of a system.
 pub(super) struct Job {
@@ -418,14 +418,15 @@ impl Job {
         &self,
         builder: &mut Builder<'_>,
         system: &System,
-        bodies: Vec<Block>,
+        mut bodies: Vec<Block>,
         (windows, profiles): (&OrdMap<VarId, Window>, Option<&Profiles>),
     ) -> Vec<Stmt> {
         let whole = self.whole(system);
         let none = Asks::default();
         let asks = if whole { &none } else { &self.asks };
         let kept = wave::Windows { windows, asks, profiles };
-        let stmts = wave::system(builder, system, bodies, self.around, Some(kept));
+        let mut stmts = letters::taken(builder, system, (self.around, &self.asks), &mut bodies);
+        stmts.extend(wave::system(builder, system, bodies, self.around, Some(kept)));
         if whole { self.around_tables(builder, system, stmts) } else { stmts }
     }
 

@@ -26,6 +26,7 @@ mod existing;
 mod intervals;
 mod job;
 mod kept;
+mod letters;
 mod made;
 mod narrow;
 mod prefix;

@@ -212,6 +212,26 @@ mod tests {
         assert_eq!(arrays.iter().map(|limit| &func.vars[limit.array].name[..]).collect::<Vec<_>>(), ["d"]);
     }
 
+    #[test]
+    fn steps_of_sections_are_tested_once() {
+        let text = "recurrence int d(i := [0:N], j := [0:M]) input uint8 s[N], t[M];
+            { if (i == 0) return j; if (j == 0) return i;
+              return min(d(i-1, j-1) + (s[i-1] == t[j-1] ? 0 : 1), min(d(i-1, j), d(i, j-1)) + 1); }
+            function f input uint8 s[Y], t[Z]; input long a[R+1], b[R+1]; output int y[R];
+            { map { r := [0:R); y[r] = d(a[r+1]-a[r], b[r+1]-b[r]; s = s[a[r]:a[r+1]), t = t[b[r]:b[r+1])); } }";
+        let program = optimised(text);
+        let (mut steps, mut tested) = (0, 0);
+        visit::walk_stmts(&program.funcs[program.entries[0]].body, |stmt| {
+            let StmtKind::Loop(node) = &stmt.kind else { return };
+            visit::walk_stmts(&node.body, |stmt| {
+                let StmtKind::Map(map) = &stmt.kind else { return };
+                steps += 1;
+                visit::walk_places(&map.body, |place, _| tested += usize::from(place.unproved != 0));
+            });
+        });
+        assert!(steps > 0 && tested == 0, "{tested} tests in {steps} steps");
+    }
+
     /// Whether lanes have a way of their own to find the greatest cell of a table of such gaps, of which some cells stand for no value.
     fn asks_for_greatest(table: &str) -> bool {
         let text = format!(
