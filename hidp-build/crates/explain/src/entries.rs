@@ -296,11 +296,16 @@ fn placed<'a>(sources: &SourceMap, candidates: impl Iterator<Item = &'a Candidat
     candidates.map(placed).collect()
 }
 
-/// Up to which sizes whole iterations run in lanes.
+/// Where whole iterations do not run in lanes.
 fn limits(program: &Program, func: &par::Func, map: &par::Map) -> Vec<String> {
     let line = |limit: &wide::Limit| {
         let name = &func.vars[limit.array].name;
-        format!("wide runs in order where an iteration has more than {} elements of `{name}`", limit.most)
+        match limit.taken {
+            wide::Taken::Elements(most) => {
+                format!("wide runs in order where an iteration has more than {most} elements of `{name}`")
+            }
+            wide::Taken::Rows => format!("wide runs in order where iterations have no row of `{name}`"),
+        }
     };
     let mut lines: Vec<String> = wide::limits(program, func, map).iter().map(line).collect();
     lines.dedup();

@@ -431,6 +431,22 @@ mod tests {
         assert!(json.contains(&format!("\"limits\": [\"{limit}\"]")), "{json}");
     }
 
+    /// Where iterations may be outside of an array whose rows lanes take, that is tested.
+    #[test]
+    fn rows_that_lanes_may_not_find_are_shown() {
+        let program = |range: &str| {
+            let range = format!("{{ map {{ i := {range}; int s = 0;");
+            format!(
+                "function f input int x[N][3]; input int a, b; inout int y[N];
+                {range} for (int j = 0; j < 3; j += 1) {{ for (int k = 0; k < 3; k += 1) {{ s = max(s, x[i][j] - x[i][k]); }} }}
+                y[i] = s; }} }}"
+            )
+        };
+        let limit = "wide runs in order where iterations have no row of `x`";
+        assert!(of(&program("[a:b)"), Format::Plain).contains(limit));
+        assert!(!of(&program("[1:N)"), Format::Plain).contains(limit), "all of them have one");
+    }
+
     /// Of two nests, one stands twice: only what the other tests is left inside.
     #[test]
     fn what_is_tested_before_a_nest_is_shown() {

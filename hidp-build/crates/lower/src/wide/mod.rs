@@ -114,7 +114,7 @@ impl Lowerer<'_> {
             Ok(allocated) => allocated,
             Err(refusal) => return self.defect(refusal.why),
         };
-        let mut fit = self.rows_fit(&packed);
+        let mut fit = self.rows_fit(&packed, range);
         fit.extend(self.arrays_fit(&allocated));
         let iterations = Iterations { map, in_lanes, range, accs, classes, packed, allocated, sorted: None };
         let Some(fit) = fit.into_iter().reduce(|all, one| make::binary(BinOp::And, all, one)) else {

@@ -2,6 +2,7 @@
 
 use super::super::build::Binding;
 use super::super::defect::NUMBER;
+use super::super::space::Range;
 use super::super::{Lowerer, make};
 use hidp_ir::imp::{Expr, LoopKind, Stmt, VarId, VarKind, WideElement, WideIndex, WideKind, WideStmt};
 use hidp_ir::par::{self, BinOp, Place};
@@ -10,17 +11,17 @@ use hidp_plan::wide::Packed;
 use hidp_syntax::ty::Ty;
 
 impl Lowerer<'_> {
-    /// The extents of an array behind its first, which are those of a row.
-    fn row_extents(&mut self, array: par::VarId) -> Option<(VarId, Vec<Expr>)> {
-        match self.binding(array) {
-            Binding::Array(binding) if binding.window.is_none() && binding.stride.is_none() => {
-                Some((binding.base, binding.extents[1..].to_vec()))
-            }
-            Binding::Array(_) | Binding::Fixed(_) | Binding::Slot { .. } | Binding::Lane(_) => {
-                self.defect("arrays whose rows are packed are whole");
-                None
-            }
+    /// An array, how many rows it has, and the extents of each.
+    fn rows(&mut self, array: par::VarId) -> Option<(VarId, Expr, Vec<Expr>)> {
+        if let Binding::Array(binding) = self.binding(array)
+            && binding.window.is_none()
+            && binding.stride.is_none()
+            && let [rows, row @ ..] = &binding.extents[..]
+        {
+            return Some((binding.base, rows.clone(), row.to_vec()));
         }
+        self.defect("arrays whose rows are packed are whole");
+        None
     }
 
     fn row_length(&mut self, extents: Vec<Expr>) -> Expr {
@@ -28,21 +29,27 @@ impl Lowerer<'_> {
         self.body.compute_ahead(length)
     }
 
-    /// What must hold for the rows of these arrays to be short enough.
-    pub(super) fn rows_fit(&mut self, packed: &[Packed]) -> Vec<Expr> {
+    /// What must hold for the rows of these arrays to be short enough, and for each iteration to have one.
+    pub(super) fn rows_fit(&mut self, packed: &[Packed], range: &Range) -> Vec<Expr> {
         let mut all = Vec::new();
-        for Packed { array, most } in packed {
-            if let Some((_, extents)) = self.row_extents(*array).filter(|(_, extents)| !extents.is_empty()) {
+        for Packed { array, most, is_walked } in packed {
+            let Some((_, rows, extents)) = self.rows(*array) else { continue };
+            if !extents.is_empty() {
                 let length = self.row_length(extents);
                 all.push(make::binary(BinOp::Le, length, make::long((*most).into())));
+            }
+            if !is_walked {
+                let past = make::add(range.lo.clone(), range.count.clone());
+                all.push(make::binary(BinOp::Ge, range.lo.clone(), make::long(0)));
+                all.push(make::binary(BinOp::Le, past, rows));
             }
         }
         all
     }
 
     /// Packs the rows of a group.
-    pub(super) fn pack_rows(&mut self, Packed { array, most }: &Packed, first: VarId) {
-        let Some((base, extents)) = self.row_extents(*array) else { return };
+    pub(super) fn pack_rows(&mut self, Packed { array, most, is_walked: _ }: &Packed, first: VarId) {
+        let Some((base, _, extents)) = self.rows(*array) else { return };
         let declared = &self.func.vars[*array];
         let Some(elem) = declared.ty.scalar() else { return self.defect(NUMBER) };
         let name = format!("{}_rows", declared.name);
@@ -79,7 +86,7 @@ impl Lowerer<'_> {
         if !plan::wide::is_row(wide.lane?, |column| self.differs(column), place) {
             return None;
         }
-        let (_, extents) = self.row_extents(place.array)?;
+        let (_, _, extents) = self.rows(place.array)?;
         let columns = (1..).zip(&extents).map(|(dim, extent)| self.even_index(place, dim, extent, 0)).collect();
         let index = WideIndex::Own(Box::new(self.linear(&extents, columns)));
         Some(WideElement { base, index, path: Vec::new(), relaxed: false, mask: None })

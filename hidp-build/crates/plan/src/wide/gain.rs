@@ -354,10 +354,10 @@ mod tests {
 
     #[test]
     fn rows_that_loops_read_again_are_packed() {
-        let text = |access: &str| {
+        let within = |range: &str, access: &str| {
             format!(
-                "function f input float x[N][D], z[D]; output int y[N];
-                {{ map {{ i := [0:N); int best = 0; float least = 9;
+                "function f input float x[N][D], z[D]; input long a, b; inout int y[N];
+                {{ map {{ i := {range}; int best = 0; float least = 9;
                    for (int k = 0; k < 8; k = k + 1) {{
                      float s = 0;
                      for (int d = 0; d < D; d = d + 1) {{ s = s + {access} * z[d]; }}
@@ -366,8 +366,10 @@ mod tests {
                    y[i] = best; }} }}"
             )
         };
+        let text = |access: &str| within("[0:N)", access);
         let gathered = "excluded: a loop accesses elements one lane after the other";
         assert_eq!(of(&text("x[i][d]")), ("kept".into(), "wide".into()));
+        assert_eq!(of(&within("[a:b)", "x[i][d]")), ("kept".into(), "wide".into()));
         assert_eq!(of(&text("x[N - 1 - i][d]")).0, gathered, "rows in another order");
         assert_eq!(of(&text("x[i][min(d, best)]")).0, gathered, "columns that differ");
         let once = "function f input float x[N][D]; output float y[N];

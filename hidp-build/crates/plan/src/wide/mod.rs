@@ -128,13 +128,22 @@ pub fn may_be_in_order(program: &Program, func: &Func, map: &Map) -> bool {
     !limits(program, func, map).is_empty() || matches!(in_lanes(program, func, map), Cow::Owned(_))
 }
 
-/// How many elements of an array lanes take at most: of a row that is packed, or of an iteration's own array.
+/// What lanes take of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// The array.
     pub array: VarId,
-    /// Elements.
-    pub most: u32,
+    /// How much of it.
+    pub taken: Taken,
+}
+
+/// What is taken of an array at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// So many elements, of a row that is packed, or of an iteration's own array.
+    Elements(u32),
+    /// The rows that it has: an iteration's number may exceed them.
+    Rows,
 }
 
 /// The limits that sizes may exceed, of a nest that can run in lanes.
@@ -148,10 +157,13 @@ pub fn limits(program: &Program, func: &Func, map: &Map) -> Vec<Limit> {
     let shape = |array: VarId| &func.vars[array].shape[..];
     let rows = packed(program, func, map, &classes);
     let kept = allocated(program, func, map, &classes).unwrap_or_default();
+    let outside = rows.iter().filter(|row| !row.is_walked);
     let rows = rows.iter().filter(|row| may_exceed(&shape(row.array)[1..], row.most));
     let kept = kept.iter().filter(|kept| may_exceed(shape(kept.array), kept.most));
-    let rows = rows.map(|row| Limit { array: row.array, most: row.most });
-    rows.chain(kept.map(|kept| Limit { array: kept.array, most: kept.most })).collect()
+    let rows = rows.map(|row| Limit { array: row.array, taken: Taken::Elements(row.most) });
+    let outside = outside.map(|row| Limit { array: row.array, taken: Taken::Rows });
+    let kept = kept.map(|kept| Limit { array: kept.array, taken: Taken::Elements(kept.most) });
+    rows.chain(outside).chain(kept).collect()
 }
 
 /// Looks at all that an iteration does.

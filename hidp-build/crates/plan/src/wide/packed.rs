@@ -18,6 +18,8 @@ pub struct Packed {
     pub array: VarId,
     /// As many elements as a packed row may have. Nests with longer ones run in order.
     pub most: u32,
+    /// Whether every iteration has a row. Else that is tested once before the nest, which runs in order if some have none.
+    pub is_walked: bool,
 }
 
 /// The arrays of a map whose rows are packed.
@@ -26,17 +28,24 @@ pub fn packed(program: &Program, func: &Func, map: &Map, classes: &Classes) -> V
     let mut look = Look { classes, lane: lane.var, depth: 0, arrays: OrdSet::new() };
     look.visit_block(&map.body);
     let written = Effects::of_block(program, &func.vars, &map.body).writes;
-    let read = look.arrays.into_iter().filter(|array| !written.contains(array) && is_walked(func, *array, lane));
+    let read = look.arrays.into_iter().filter(|array| !written.contains(array));
     let sized = read.filter_map(|array| Some((array, func.vars[array].ty.scalar()?.size())));
     let (vectors, rows): (Vec<_>, Vec<_>) = sized.partition(|(array, _)| func.vars[*array].shape.len() == 1);
     let each = MOST_PACKED / rows.len().max(1);
-    let rows = rows.into_iter().map(|(array, size)| Packed { array, most: (each / size) as u32 });
-    vectors.into_iter().map(|(array, _)| Packed { array, most: 1 }).chain(rows).collect()
+    let is_walked = |array| is_walked(func, array, lane);
+    let rows = rows.into_iter().map(|(array, size)| {
+        let most = (each / size) as u32;
+        Packed { array, most, is_walked: is_walked(array) }
+    });
+    // The test needs a copy of the nest that runs in order, which rows have anyhow.
+    let vectors = vectors.into_iter().filter(|(array, _)| is_walked(*array));
+    vectors.map(|(array, _)| Packed { array, most: 1, is_walked: true }).chain(rows).collect()
 }
 
-/// Whether the iterations are as many as an array has rows, so that any row can be read before it is known which are.
+/// Whether no iteration is outside of an array's rows, so that any row can be read before it is known which are.
 fn is_walked(func: &Func, array: VarId, lane: &Iter) -> bool {
-    lane.lo.as_int() == Some(0) && func.vars[array].shape.first().is_some_and(|rows| same_size(func, &lane.hi, rows))
+    let begins_inside = lane.lo.as_int().is_some_and(|first| first >= 0);
+    begins_inside && func.vars[array].shape.first().is_some_and(|rows| same_size(func, &lane.hi, rows))
 }
 
 /// Whether lanes that access this go along rows of their own, all in the same column.
