@@ -14,6 +14,7 @@
 //! | `apart` | iterations that several kernels run |
 //! | `map` | maps: which strategy, kernels, loops of one thread |
 //! | `vector` | loops in vector lanes, guarded and short ones |
+//! | `channels` | lanes that take a few iterations each |
 //! | `whole_rows` | iterators that run as one |
 //! | `short_rows` | lanes over rows of a few elements |
 //! | `lane_fold` | reductions of floats in vector lanes |
@@ -50,6 +51,7 @@ mod angles;
 mod apart;
 mod borders;
 mod build;
+mod channels;
 mod copies;
 mod copy;
 mod decided;

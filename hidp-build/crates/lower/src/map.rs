@@ -137,6 +137,9 @@ impl Lowerer<'_> {
     /// after the other: the results are the same to the bit.
     pub(super) fn share_map(&mut self, map: &Map, span: Span) {
         let ranges = self.ranges(map);
+        if let Some(channels) = self.channels(map, &ranges) {
+            return self.share_channels(map, span, &ranges, channels);
+        }
         let (strides, total) = self.strides(&ranges);
         let work = self.work_of(map, total.clone());
         let shared = Shared { ranges: &ranges, strides: &strides, total: &total, work: &work };

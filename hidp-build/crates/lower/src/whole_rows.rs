@@ -30,7 +30,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a step of `outer` and all of `inner` are one distance in all arrays, and an iteration does nothing else with either.
-    fn are_whole_rows(&mut self, map: &Map, outer: &Range, inner: &Range) -> bool {
+    pub(super) fn are_whole_rows(&mut self, map: &Map, outer: &Range, inner: &Range) -> bool {
         let steps = [outer, inner].iter().all(|range| make::as_int(&range.step) == Some(1));
         if !steps || make::as_int(&inner.lo) != Some(0) {
             return false;

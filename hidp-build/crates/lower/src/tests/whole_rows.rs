@@ -1,4 +1,4 @@
-//! Iterators that run as one.
+//! Iterators that run as one, and those of few iterations.
 
 use super::*;
 
@@ -48,4 +48,30 @@ fn iterators_that_do_not_or_mean_something_else_run_by_themselves() {
     assert_eq!(outer_loops("x := [0:W); y := [0:H);", "m[y][x] += n;"), 1);
     // What is tested is tested by itself.
     assert_eq!(outer_loops(all, "m[y][x] = wide[y+n][x];"), 1);
+}
+
+/// Loops in lanes, and stores in them, of a map whose last iterator has so many values.
+fn lanes_and_stores(channels: usize, body: &str) -> [usize; 2] {
+    let text = format!(
+        "function f input int a[H][W][{channels}], p[H][W], g[{channels}]; input long n; inout int b[H][W][{channels}], t[{channels}][H][W];
+        {{ map {{ y := [0:H); x := [0:W); c := [0:{channels}); {body} }} }}"
+    );
+    let entry = lowered(&text);
+    let serial = unit(&entry, "serial");
+    let stores = in_kernels(serial, |stmt| matches!(stmt, Stmt::Store { .. }));
+    [in_kernels(serial, is_simd), stores]
+}
+
+#[test]
+fn a_few_iterations_are_written_out_in_lanes_of_others() {
+    for body in ["b[y][x][c] += a[y][x][c] * g[c];", "b[y][x][c] += a[y][W-1-x][c];", "t[c][y][x] += p[y][x] - g[c];"] {
+        assert_eq!(lanes_and_stores(3, body), [1, 3], "{body}");
+        assert_eq!(lanes_and_stores(4, body), [1, 4], "{body}");
+        assert_eq!(lanes_and_stores(5, body), [1, 1], "{body}");
+    }
+    // All elements are one row; tests remain; long iterations.
+    assert_eq!(lanes_and_stores(3, "b[y][x][c] += 2 * a[y][x][c];"), [1, 1]);
+    assert_eq!(lanes_and_stores(3, "b[y][x][c] += a[y][x][c] / g[c];"), [0, 1]);
+    let long = "int s = g[c]; s += a[y][x][c]; s *= g[c]; s += p[y][x]; s *= g[c]; b[y][x][c] += s;";
+    assert_eq!(lanes_and_stores(3, long)[1], 1);
 }
