@@ -65,16 +65,21 @@ pub(super) fn kept(program: &Program, id: FuncId, calls: Calls) -> Vec<(VarId, R
         .copied()
         .filter(|var| func.vars[*var].kind == VarKind::Param(Direction::Output) && func.vars[*var].is_array())
         .collect();
-    let (now, kept) = (Written::default(), OrdMap::new());
-    let mut walk = Walk { program, func, calls, outputs: outputs.clone(), now, kept };
+    let (now, needed) = (Written::default(), OrdMap::new());
+    let mut walk = Walk { program, func, calls, outputs: outputs.clone(), now, kept: needed };
     walk.block(&func.body);
-    outputs
-        .into_iter()
-        .filter_map(|var| match walk.kept.get(&var) {
-            Some(reason) => Some((var, *reason)),
-            None => (!walk.now.full.contains(&var)).then_some((var, Reason::Part)),
-        })
-        .collect()
+    let kept = outputs.into_iter().filter_map(|var| match walk.kept.get(&var) {
+        Some(reason) => Some((var, *reason)),
+        None => (!walk.now.full.contains(&var)).then_some((var, Reason::Part)),
+    });
+    let mut kept: Vec<(VarId, Reason)> = kept.collect();
+    if !kept.is_empty() && !leaves(&func.body) {
+        // Parts that several statements write, such as the first element and the rest.
+        let sections = (calls == Calls::Sections).then_some(program);
+        let done = own::done_by(func, sections);
+        kept.retain(|(var, _)| !done.full.contains(var) || done.unexplained.contains(var));
+    }
+    kept
 }
 
 /// Why the old elements of an output are kept.

@@ -26,8 +26,14 @@ pub(super) struct Done {
 pub(super) fn done(func: &Func, sections: Option<&Program>, map: &Map) -> Done {
     let mut own = Own { func, sections, iters: Vec::new(), written: Vec::new(), reads: Vec::new() };
     own.map(map);
-    let full = own.written.iter().filter(|written| written.is_all(&func.vars[written.array].shape));
-    Done { full: full.map(|written| written.array).collect(), unexplained: own.reads }
+    own.done()
+}
+
+/// The same of the statements of a function that does not end early.
+pub(super) fn done_by(func: &Func, sections: Option<&Program>) -> Done {
+    let mut own = Own { func, sections, iters: Vec::new(), written: Vec::new(), reads: Vec::new() };
+    own.block(&func.body);
+    own.done()
 }
 
 /// Whether `a` is certainly more than `b` by at least so much.
@@ -45,6 +51,11 @@ struct Own<'a> {
 }
 
 impl Own<'_> {
+    fn done(self) -> Done {
+        let full = self.written.iter().filter(|written| written.is_all(&self.func.vars[written.array].shape));
+        Done { full: full.map(|written| written.array).collect(), unexplained: self.reads }
+    }
+
     fn expr(&mut self, expr: &Expr) {
         shape::walk(expr, &mut |e| {
             if let ExprKind::Load(place) = &e.kind {
