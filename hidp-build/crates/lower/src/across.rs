@@ -77,7 +77,7 @@ fn is_plain(node: &Loop) -> bool {
     let any_order = match &node.kind {
         LoopKind::Seq => true,
         LoopKind::Simd { reductions } => reductions.is_empty(),
-        LoopKind::Unroll(_) | LoopKind::Across | LoopKind::Spread { .. } => false,
+        LoopKind::Unroll(_) | LoopKind::Across | LoopKind::Pack | LoopKind::Spread { .. } => false,
     };
     any_order && make::as_int(&node.step) == Some(1)
 }

@@ -49,7 +49,7 @@ fn divisor(node: &Loop) -> Option<VarId> {
         LoopKind::Seq | LoopKind::Unroll(_) => true,
         // Flags are the same in whichever parts of a loop they are raised, sums are not.
         LoopKind::Simd { reductions } => reductions.iter().all(|(_, op)| *op == FoldFn::Or),
-        LoopKind::Across | LoopKind::Spread { .. } => false,
+        LoopKind::Across | LoopKind::Pack | LoopKind::Spread { .. } => false,
     };
     if !fits || make::as_int(&node.step) != Some(1) || breaks(&node.body) {
         return None;
@@ -193,7 +193,7 @@ fn strips((node, divisor): (Loop, VarId), vars: &mut Arena<VarId, Var>, stmts: &
 fn flag(kind: &LoopKind) -> Option<VarId> {
     match kind {
         LoopKind::Simd { reductions } => reductions.first().map(|(flag, _)| *flag),
-        LoopKind::Seq | LoopKind::Unroll(_) | LoopKind::Across | LoopKind::Spread { .. } => None,
+        LoopKind::Seq | LoopKind::Unroll(_) | LoopKind::Across | LoopKind::Pack | LoopKind::Spread { .. } => None,
     }
 }
 

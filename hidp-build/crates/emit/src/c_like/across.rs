@@ -1,9 +1,10 @@
-//! Loops that copy rows across an array: calls of the run time, which is told what each iteration copies.
+//! Loops that transpose rows: calls of the run time, which is told what each iteration copies.
 
+use super::expr;
 use super::stmt::Printer;
 use super::text::Text;
 use hidp_ir::imp::visit::each_subexpr;
-use hidp_ir::imp::{Block, CopiedRow, Expr, ExprKind, Loop, Stmt, VarId};
+use hidp_ir::imp::{Block, CopiedRow, Expr, ExprKind, Loop, PackedRows, Stmt, VarId};
 use hidp_syntax::ordered::OrdSet;
 
 impl Printer<'_> {
@@ -30,6 +31,15 @@ impl Printer<'_> {
         let (lo, hi) = (self.expr(&node.lo), self.expr(&node.hi));
         out.line(format!("hidp::across({to}, {from}, {lo}, {hi}, columns, source, target);"));
         out.close("}");
+    }
+
+    /// A loop of kind `Pack`.
+    pub(super) fn pack(&mut self, rows: &PackedRows<'_>, out: &mut Text) {
+        let [tile, from, mask] = [rows.tile, rows.from, rows.mask].map(|var| self.scope.name(var));
+        let start = rows
+            .start
+            .map_or_else(String::new, |start| format!(" + {}", expr::expr(&self.scope, self.dialect, start).operand()));
+        out.line(format!("hidp::wide_pack({tile}, {mask}, {from}{start}, {});", self.expr(rows.length)));
     }
 }
 

@@ -6,7 +6,7 @@ use super::memory::{self, Memory};
 use super::text::Text;
 use super::{Dialect, Scope, name, prim};
 use hidp_ir::imp::visit::{each_subexpr, stmt_exprs};
-use hidp_ir::imp::{Block, CopiedRow, Expr, ExprKind, Level, Loop, LoopKind, SiteId, Stmt, VarId, VarKind};
+use hidp_ir::imp::{Block, CopiedRow, Expr, ExprKind, Level, Loop, LoopKind, PackedRows, SiteId, Stmt, VarId, VarKind};
 use hidp_syntax::index::Id;
 use hidp_syntax::source::Span;
 
@@ -256,6 +256,11 @@ impl<'a> Printer<'a> {
         {
             return self.across(node, &row, out);
         }
+        if node.kind == LoopKind::Pack
+            && let Some(rows) = PackedRows::of(node)
+        {
+            return self.pack(&rows, out);
+        }
         let lo = self.settled(&node.lo, out);
         let end = self.bound(node, &node.hi, "end", out);
         let var = self.scope.name(node.var);
@@ -264,7 +269,7 @@ impl<'a> Printer<'a> {
             _ => format!("{var} += {}", self.bound(node, &node.step, "step", out)),
         };
         match &node.kind {
-            LoopKind::Seq | LoopKind::Across | LoopKind::Spread { .. } => {}
+            LoopKind::Seq | LoopKind::Across | LoopKind::Pack | LoopKind::Spread { .. } => {}
             LoopKind::Unroll(factor) => out.directive(self.dialect.unroll(*factor)),
             LoopKind::Simd { reductions } => out.directive(self.dialect.simd_pragma(&self.scope, reductions)),
         }

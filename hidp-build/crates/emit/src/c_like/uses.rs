@@ -139,6 +139,9 @@ impl Collector<'_> {
             LoopKind::Across => {
                 self.needs.headers.insert("across.hpp".to_owned());
             }
+            LoopKind::Pack => {
+                self.needs.headers.insert("lane_rows.hpp".to_owned());
+            }
             // Lanes combine what they folded by functions of the run time, as primitives do.
             LoopKind::Spread { reductions, .. } => {
                 for reduction in reductions {

@@ -306,7 +306,7 @@ impl<'a> Walk<'a> {
             Value::Uniform(..) | Value::Lanes(..) | Value::Unknown => 1,
         };
         let (ranks, apart) = match &node.kind {
-            LoopKind::Seq | LoopKind::Unroll(_) | LoopKind::Simd { .. } | LoopKind::Across => {
+            LoopKind::Seq | LoopKind::Unroll(_) | LoopKind::Simd { .. } | LoopKind::Across | LoopKind::Pack => {
                 (1, (!length.is_surely_uniform() || !step.is_surely_uniform()).then_some(Reason::Branch))
             }
             LoopKind::Spread { group, over, share, reductions } => {
@@ -331,7 +331,7 @@ impl<'a> Walk<'a> {
         let is_zero = matches!(&low, Value::Uniform(low, None) if low.known() == Some(0));
         let start = if is_zero { turns } else { low.plus(&turns) };
         let first = match &node.kind {
-            LoopKind::Seq | LoopKind::Unroll(_) | LoopKind::Simd { .. } | LoopKind::Across => start,
+            LoopKind::Seq | LoopKind::Unroll(_) | LoopKind::Simd { .. } | LoopKind::Across | LoopKind::Pack => start,
             LoopKind::Spread { group, over, share, reductions: _ } => {
                 let (width, part) = (self.width(*group), self.width(*over));
                 let rank = Value::spread(&Poly::default(), |lane| Poly::constant((lane % width / part) as i64));

@@ -76,7 +76,7 @@ pub mod visit;
 mod wide;
 mod wide_print;
 
-pub use across::CopiedRow;
+pub use across::{CopiedRow, PackedRows};
 pub use expr::{Element, Expr, ExprKind};
 pub use grid::{BlockCopy, Grid};
 pub use near::NearFn;
@@ -552,6 +552,9 @@ pub enum LoopKind {
     /// copied more than once and in any order. The body computes values, and its last statement is a loop of kind `Seq`, with step 1
     /// and a store of what it loads. There the load moves by one element, the store by as many each time, and from iteration to iteration by one.
     Across,
+    /// In a group of lanes: each iteration copies a column of the lanes' rows to an array that has an element for each lane ([`PackedRows`]);
+    /// in blocks, so that columns may be copied more than once and in any order.
+    Pack,
     /// Device: the iterations are dealt out to the groups of level `over` that the group consists of.
     Spread {
         /// The level of the scope that the loop stands in.

@@ -206,6 +206,7 @@ impl Printer<'_> {
             LoopKind::Seq => "for".to_owned(),
             LoopKind::Unroll(factor) => format!("unroll({factor})"),
             LoopKind::Across => "across".to_owned(),
+            LoopKind::Pack => "pack".to_owned(),
             LoopKind::Simd { reductions } => {
                 let clause = |(var, op): &(VarId, FoldFn)| format!("({} {})", self.fold(*op), self.name(*var));
                 format!("simd{}", reductions.iter().map(clause).collect::<String>())

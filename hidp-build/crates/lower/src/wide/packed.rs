@@ -73,7 +73,7 @@ impl Lowerer<'_> {
             mask: None,
         };
         self.body.push(Stmt::Wide(WideStmt::Store { target, value }));
-        self.body.leave_loop(at, make::long(0), length, LoopKind::Seq);
+        self.body.leave_loop(at, make::long(0), length, LoopKind::Pack);
         if let Some(wide) = &mut self.wide {
             wide.packed.insert(*array, tile);
         }

@@ -3,7 +3,7 @@
 use super::expr::{is_float, is_integer, traps};
 use super::{Checker, Surroundings};
 use crate::imp::visit::stmt_exprs;
-use crate::imp::{Block, CopiedRow, Element, Expr, ExprKind, Loop, LoopKind, SiteId, Stmt, VarId, VarKind};
+use crate::imp::{Block, CopiedRow, Element, Expr, ExprKind, Loop, LoopKind, PackedRows, SiteId, Stmt, VarId, VarKind};
 use crate::par::FoldFn;
 use hidp_syntax::index::Id;
 use hidp_syntax::ty::Ty;
@@ -224,6 +224,10 @@ impl Checker<'_> {
                 self.require(node.step.kind == ExprKind::Int(1), "rows go across an array one after the other");
                 let copies = CopiedRow::of(&node.body).is_some_and(|row| row.inner.kind == LoopKind::Seq);
                 self.require(copies, "an iteration that goes across an array copies a row");
+                self.block(&node.body, &Surroundings { in_loop: false, labels: Vec::new(), ..around.clone() });
+            }
+            LoopKind::Pack => {
+                self.require(PackedRows::of(node).is_some(), "a loop that packs copies columns of rows");
                 self.block(&node.body, &Surroundings { in_loop: false, labels: Vec::new(), ..around.clone() });
             }
             LoopKind::Seq | LoopKind::Unroll(_) => {

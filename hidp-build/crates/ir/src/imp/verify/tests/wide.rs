@@ -356,3 +356,23 @@ fn divisors_and_counts_are_harmless_elsewhere() {
         fails(by(op, splat(expr(same, Scalar::I32))), "harmless in lanes that are elsewhere");
     }
 }
+
+#[test]
+fn loops_that_pack_copy_columns_of_rows() {
+    const COLUMN: usize = 4;
+    let first = || expr(ExprKind::Binary(BinOp::Add, Box::new(long(FIRST)), Box::new(long(COLUMN))), Ty::LONG);
+    let pack = |column: Expr, first: Expr, stride: Expr| {
+        let index = WideIndex::Every { first: Box::new(first), stride: Box::new(stride) };
+        let row = WideElement { index, ..every(0, Some(HERE)) };
+        let target = WideElement { index: WideIndex::Own(Box::new(column)), ..own(TILE, 0) };
+        let (lo, hi, step, var) = (int(0), int(3), int(1), VarId::new(COLUMN));
+        let body = Block { stmts: vec![put(target, load(row))] };
+        inside(vec![define(TILE, None), Stmt::Loop(Loop { var, lo, hi, step, kind: LoopKind::Pack, body })])
+    };
+    assert_eq!(pack(long(COLUMN), first(), int(3)), [""; 0]);
+    assert_eq!(pack(long(COLUMN), long(COLUMN), int(3)), [""; 0]);
+    let rule = "a loop that packs copies columns of rows";
+    fails(pack(int(1), first(), int(3)), rule);
+    fails(pack(long(COLUMN), long(FIRST), int(3)), rule);
+    fails(pack(long(COLUMN), first(), int(4)), rule);
+}
