@@ -133,7 +133,7 @@ pub(crate) fn joined<'c>(
     dims: &[i64],
 ) -> Vec<(Traffic, &'c KernelCounts)> {
     let pair = |kernel: Traffic| {
-        let name = format!("::{}_items", name::kernel(unit, kernel.id));
+        let name = format!("::{}_items", name::usual_kernel(unit, kernel.id));
         counts.iter().find(|found| found.name.ends_with(&name)).map(|found| (kernel, found))
     };
     traffic(subject.program(), unit, &DeviceModel::cuda(), dims).into_iter().filter_map(pair).collect()

@@ -82,7 +82,14 @@ impl Unfinished {
     }
     fn on_grid(&mut self, grid: Grid, function: Function) -> KernelId {
         let grid = Some(grid);
-        self.kernels.push(Kernel { grid, copies: Vec::new(), name: "map".into(), function, span: span(4) })
+        self.kernels.push(Kernel {
+            grid,
+            copies: Vec::new(),
+            narrow: None,
+            name: "map".into(),
+            function,
+            span: span(4),
+        })
     }
     fn finish(self, name: &str, host: Function) -> Entry {
         let (plan, plan_text, target) = ("p".into(), "by hand".into(), UnitTarget::Device);

@@ -302,7 +302,8 @@ impl Lowerer<'_> {
             args.push(make::var(outer, ty));
         }
         let name = format!("{role}{}", self.kernels.len());
-        let kernel = self.kernels.push(Kernel { name, grid, copies: Vec::new(), function: body.finish(), span });
+        let kernel =
+            self.kernels.push(Kernel { name, grid, copies: Vec::new(), function: body.finish(), narrow: None, span });
         (kernel, args)
     }
 

@@ -15,6 +15,19 @@ namespace entry_k_4near_seven {
       hidp::each_item<hidp::Thread, 3, 4>(worker, launch, [&](int64_t z, int64_t y, int64_t x) { thread_map0_k0(worker, b_3, I_4, J_5, K_6, count_7, count_8, count_9, a_13, z, y, x); });
     }
 
+    HIDP_DEVICE void thread_map0_k0_narrow([[maybe_unused]] hidp::Worker<128> &worker, hidp::Out<float> b_3, [[maybe_unused]] int64_t I_4, int64_t J_5, int64_t K_6, [[maybe_unused]] int64_t count_7, [[maybe_unused]] int64_t count_8, [[maybe_unused]] int64_t count_9, hidp::In<float> a_13, int32_t position_0, int32_t position_1, int32_t position_2) {
+      const int32_t J_14 = int32_t(J_5);
+      const int32_t K_15 = int32_t(K_6);
+      const int32_t i_10 = 1 + position_0;
+      const int32_t j_11 = 1 + position_1;
+      const int32_t k_12 = 1 + position_2;
+      hidp::store(b_3 + ((((i_10 * J_14) + j_11) * K_15) + k_12), ((((hidp::load(a_13 + (((((i_10 - 1) * J_14) + j_11) * K_15) + k_12)) + hidp::load(a_13 + (((((i_10 + 1) * J_14) + j_11) * K_15) + k_12))) + hidp::load(a_13 + ((((i_10 * J_14) + (j_11 - 1)) * K_15) + k_12))) + hidp::load(a_13 + ((((i_10 * J_14) + (j_11 + 1)) * K_15) + k_12))) + hidp::load(a_13 + ((((i_10 * J_14) + j_11) * K_15) + (k_12 - 1)))) + hidp::load(a_13 + ((((i_10 * J_14) + j_11) * K_15) + (k_12 + 1))));
+    }
+    HIDP_GLOBAL_AT_ONCE(128, 6) thread_map0_k0_narrow_items(const hidp::Launch launch, hidp::Out<float> b_3, [[maybe_unused]] int64_t I_4, int64_t J_5, int64_t K_6, [[maybe_unused]] int64_t count_7, [[maybe_unused]] int64_t count_8, [[maybe_unused]] int64_t count_9, hidp::In<float> a_13) {
+      hidp::Worker<128> worker(launch);
+      hidp::each_item<hidp::Thread, 3, 4, int32_t>(worker, launch, [&](int32_t z, int32_t y, int32_t x) { thread_map0_k0_narrow(worker, b_3, I_4, J_5, K_6, count_7, count_8, count_9, a_13, z, y, x); });
+    }
+
     HIDP_DEVICE void near_tile0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> b_3, int64_t I_4, int64_t J_5, int64_t K_6, int64_t count_7, int64_t count_8, int64_t count_9, hidp::In<float> a_26, int64_t position_0, int64_t position_1, int64_t position_2) {
       const int64_t first_10 = position_0 * 32L;
       const int64_t first_11 = position_1 * 16L;
@@ -90,7 +103,7 @@ namespace entry_k_4near_seven {
     const int64_t total_12 = count_8 * count_10;
     [[maybe_unused]] const int64_t stride_13 = hidp::max<int64_t>(total_12, 1L);
     [[maybe_unused]] const int64_t total_14 = count_6 * total_12;
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 128, 4>(hidp::here(host), hidp::over(count_6, count_8, count_10), b_1, I_2, J_3, K_4, count_6, count_8, count_10, a_0)) return host.finish();
+    if (!hidp::launch_either<thread_map0_k0_narrow_items, thread_map0_k0_items, hidp::Thread, 128, 4>(hidp::fits(2.0 + 2.0 * hidp::size(J_3) + 2.0 * hidp::size(J_3) * hidp::size(K_4) + hidp::size(J_3) * hidp::size(K_4) * hidp::size(count_6) + hidp::size(J_3) * hidp::size(count_6) + 2.0 * hidp::size(K_4) + hidp::size(K_4) * hidp::size(count_8) + hidp::size(count_10) + hidp::size(count_6) + hidp::size(count_8)), hidp::here(host), hidp::over(count_6, count_8, count_10), b_1, I_2, J_3, K_4, count_6, count_8, count_10, a_0)) return host.finish();
     return host.finish();
   }
 

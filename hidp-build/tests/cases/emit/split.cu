@@ -126,6 +126,29 @@ HIDP_UNROLL_BY(8)
       hidp::each_item<hidp::Thread, 2>(worker, launch, [&](int64_t y, int64_t x) { split_part0_k0(worker, C_2, R_3, least_4, narrow_5, parts_6, A_13, partial_15, y, x); });
     }
 
+    HIDP_DEVICE void split_part0_k0_narrow([[maybe_unused]] hidp::Worker<256> &worker, int64_t C_2, int64_t R_3, int64_t least_4, [[maybe_unused]] bool narrow_5, int64_t parts_6, hidp::In<int32_t> A_13, hidp::Out<int32_t> partial_15, int32_t position_0, int32_t position_1) {
+      const int32_t C_19 = int32_t(C_2);
+      const int32_t R_17 = int32_t(R_3);
+      const int32_t least_16 = int32_t(least_4);
+      const int32_t parts_18 = int32_t(parts_6);
+      [[maybe_unused]] int32_t t_total_7;
+      int32_t acc_8 = INT32_MIN;
+      const int32_t count_9 = least_16 + ((position_0 < (R_17 - (least_16 * parts_18))) ? 1 : 0);
+HIDP_UNROLL_BY(8)
+      for (int32_t turn_10 = 0; turn_10 < count_9; ++turn_10) {
+        const int32_t at_11 = (turn_10 * parts_18) + position_0;
+        int32_t t_12 = 0;
+        t_12 = hidp::load(A_13 + ((at_11 * C_19) + position_1));
+        acc_8 = hidp::max<int32_t>(acc_8, t_12);
+      }
+      const int32_t place_14 = (position_1 * parts_18) + position_0;
+      hidp::store(partial_15 + place_14, acc_8);
+    }
+    HIDP_GLOBAL(256) split_part0_k0_narrow_items(const hidp::Launch launch, int64_t C_2, int64_t R_3, int64_t least_4, [[maybe_unused]] bool narrow_5, int64_t parts_6, hidp::In<int32_t> A_13, hidp::Out<int32_t> partial_15) {
+      hidp::Worker<256> worker(launch);
+      hidp::each_item<hidp::Thread, 2, 1, int32_t>(worker, launch, [&](int32_t y, int32_t x) { split_part0_k0_narrow(worker, C_2, R_3, least_4, narrow_5, parts_6, A_13, partial_15, y, x); });
+    }
+
     HIDP_DEVICE void split_combine1_k1([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int32_t> y_1, [[maybe_unused]] int64_t C_2, int64_t parts_4, hidp::In<int32_t> partial_5, int64_t position_0) {
       int32_t t_total_3;
       int32_t acc_6 = INT32_MIN;
@@ -205,7 +228,7 @@ HIDP_UNROLL_BY(8)
     const int64_t partials_7 = C_3 * parts_5;
     const hidp::Any<int32_t> partial_8 = host.alloc<int32_t>(hidp::max<int64_t>(partials_7, 1L), false, 0);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    if (!hidp::launch<split_part0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(parts_5, C_3), C_3, R_2, least_6, narrow_4, parts_5, A_0, partial_8)) return host.finish();
+    if (!hidp::launch_either<split_part0_k0_narrow_items, split_part0_k0_items, hidp::Thread, 256>(hidp::fits(2.0 + 2.0 * hidp::size(C_3) + hidp::size(C_3) * hidp::size(least_6) * hidp::size(parts_5) + 4.0 * hidp::size(C_3) * hidp::size(parts_5) + hidp::size(R_2) + hidp::size(least_6) + hidp::size(least_6) * hidp::size(parts_5) + 3.0 * hidp::size(parts_5)), hidp::here(host), hidp::over(parts_5, C_3), C_3, R_2, least_6, narrow_4, parts_5, A_0, partial_8)) return host.finish();
     if (parts_5 >= 512L) {
       if (!hidp::launch<split_combine1_k1_items, hidp::Block, 256>(hidp::here(host), hidp::over(C_3), y_1, C_3, parts_5, partial_8)) return host.finish();
     } else {

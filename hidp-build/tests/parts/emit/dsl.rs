@@ -187,7 +187,14 @@ impl E {
         self.sites.push(site)
     }
     pub(crate) fn kernel(&mut self, name: &str, function: Function) -> KernelId {
-        self.kernels.push(Kernel { grid: None, copies: Vec::new(), name: name.to_owned(), function, span: span(4) })
+        self.kernels.push(Kernel {
+            grid: None,
+            copies: Vec::new(),
+            narrow: None,
+            name: name.to_owned(),
+            function,
+            span: span(4),
+        })
     }
     pub(crate) fn finish(self, host: Function) -> Entry {
         let unit = Unit {

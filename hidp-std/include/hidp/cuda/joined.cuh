@@ -127,6 +127,14 @@ class Joining : Waiting {
     return put<Alone, Number>(host, launch, blocks, Alone, args...);
   }
 
+  // As hidp::launch_either: the first kernel's function has this number, and the second is never joined.
+  template <auto Narrow, auto Wide, uint32_t Number, class Group, int Items = 1, class... Args>
+  bool launch_either(bool fits, Host &host, const Over &over, Args... args) {
+    if (fits) return launch<Narrow, Number, Group, Items>(host, over, args...);
+    host.start_waiting();
+    return hidp::launch<Wide, Group, Threads, Items>(host, over, args...);
+  }
+
  private:
   // How a launch is started by itself, and what its kernel is called.
   struct Own {

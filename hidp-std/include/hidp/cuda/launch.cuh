@@ -206,6 +206,16 @@ inline bool launch(Host &host, const Over &over, Args... args) {
   return host.went_well(start_with(Kernel, blocks, Threads, host.stream(), launch, args...));
 }
 
+// How far a number is from 0, and whether `int`s hold everything up to so much: positions beyond a grid's last one as well.
+inline double size(int64_t value) { return value < 0 ? -static_cast<double>(value) : static_cast<double>(value); }
+inline bool fits(double most) { return most < double{1 << 29}; }
+
+// As launch, of the first kernel where its `int`s hold what it computes, else of the second.
+template <auto Narrow, auto Wide, class Group, int Threads, int Items = 1, class... Args>
+inline bool launch_either(bool fits, Host &host, const Over &over, Args... args) {
+  return fits ? launch<Narrow, Group, Threads, Items>(host, over, args...) : launch<Wide, Group, Threads, Items>(host, over, args...);
+}
+
 template <class T>
 HIDP_GLOBAL(32) put_value(Out<T> place, T value) {
   if (thread_rank() == 0) store(place, value);

@@ -98,21 +98,23 @@ HIDP_DEVICE int64_t group_number(const Worker<Threads> &worker) {
   return block * per_block + thread_rank() / kLanes<Group, Threads>;
 }
 
-// The x dimension of a launch, as one group goes along it.
+// The x dimension of a launch, as one group goes along it. `Index` holds all items' numbers, and as many beyond the last as a grid has.
+template <class Index>
 struct Stride {
-  int64_t first, step;
+  Index first, step;
 
   HIDP_DEVICE Stride(const BlockPlace &block, uint32_t group, uint32_t groups)
-      : first(int64_t{block.rank[0]} * groups + group), step(int64_t{block.count[0]} * groups) {}
+      : first(Index(block.rank[0]) * Index(groups) + Index(group)), step(Index(block.count[0]) * Index(groups)) {}
 };
 
 // Another dimension: a block goes on to its neighbour, which reads again some of what it has read, if items read what is around them.
+template <class Index>
 struct March {
-  int64_t first, end;
+  Index first, end;
 
-  HIDP_DEVICE March(const BlockPlace &block, int dimension, int64_t turns, int64_t extent, uint32_t group, uint32_t groups) {
-    const int64_t own = turns * groups, begin = int64_t{block.rank[dimension]} * own;
-    first = begin + group;
+  HIDP_DEVICE March(const BlockPlace &block, int dimension, int64_t turns, int64_t whole, uint32_t group, uint32_t groups) {
+    const Index extent = Index(whole), own = Index(turns) * Index(groups), begin = Index(block.rank[dimension]) * own;
+    first = begin + Index(group);
     end = begin + own < extent ? begin + own : extent;
   }
 };
@@ -128,10 +130,10 @@ constexpr uint32_t kRowThreads = uint32_t{1} << kRowBits;
 //
 // Not unrolled, but for those: each thread would divide to find the number of its turns, of which there are few. Of one turn's items
 // the loads come first, as far as the compiler sees that no store goes between: more bytes are under way at a time.
-template <int Items, class Body>
-HIDP_DEVICE void along(int64_t first, int64_t step, int64_t extent, int64_t apart, Body body) {
+template <int Items, class Index, class Body>
+HIDP_DEVICE void along(Index first, Index step, Index extent, Index apart, Body body) {
 #pragma unroll 1
-  for (int64_t x = first; x < extent; x += step) {
+  for (Index x = first; x < extent; x += step) {
     HIDP_ITERATION(0, kEndOfRow);
     if constexpr (Items == 1) {
       if (!body(x)) return;
@@ -153,14 +155,14 @@ HIDP_DEVICE void along(int64_t first, int64_t step, int64_t extent, int64_t apar
 
 // The same for one group of many, side by side, along x. Several items at a time are a constant apart, so that the compiler knows that
 // they are different ones, and finds all from one address: `Apart` groups, which then is the number of groups.
-template <int Items, uint32_t Apart, class Body>
+template <int Items, uint32_t Apart, class Index, class Body>
 HIDP_DEVICE void along_x(const Launch &launch, const BlockPlace &block, uint32_t group, uint32_t groups, Body body) {
   if (Items == 1 || launch.one_by_one) {
-    const Stride stride(block, group, groups);
-    along<1>(stride.first, stride.step, launch.extents[0], groups, body);
+    const Stride<Index> stride(block, group, groups);
+    along<1, Index>(stride.first, stride.step, Index(launch.extents[0]), Index(groups), body);
   } else {
-    const int64_t first = int64_t{block.rank[0]} * (Apart * Items) + group;
-    along<Items>(first, int64_t{block.count[0]} * (Apart * Items), launch.extents[0], Apart, body);
+    const Stride<Index> blocks(block, 0, Apart * Items);
+    along<Items, Index>(blocks.first + Index(group), blocks.step, Index(launch.extents[0]), Index(Apart), body);
   }
 }
 
@@ -172,7 +174,7 @@ HIDP_DEVICE bool failed_before(const Launch &launch) {
 
 // Calls body([z, [y,]] x) for each item of this thread's group, in increasing order. All lanes of the group get the same items.
 // After a fault there are no more.
-template <class Group, int Dimensions, int Items = 1, int Threads, class Body>
+template <class Group, int Dimensions, int Items = 1, class Index = int64_t, int Threads, class Body>
 HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body body) {
   const uint32_t group = thread_rank() / kLanes<Group, Threads>;
   if (group >= launch.groups) return;
@@ -182,7 +184,7 @@ HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body b
   if constexpr (Dimensions == 1) {
     // Launches that take several items have no limit.
     constexpr uint32_t kAll = Threads / kLanes<Group, Threads>;
-    along_x<Items, kAll>(launch, worker.block, group, Items == 1 ? launch.groups : kAll, [&](int64_t x) {
+    along_x<Items, kAll, Index>(launch, worker.block, group, Items == 1 ? launch.groups : kAll, [&](Index x) {
       item = x;
       body(x);
       return !worker.trap.raised;
@@ -191,11 +193,11 @@ HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body b
     const uint32_t x_groups = uint32_t{1} << launch.x_bits, x_group = group & (x_groups - 1);
     const uint32_t rest = group >> launch.x_bits, rest_groups = launch.groups >> launch.x_bits;
     if constexpr (Dimensions == 2) {
-      const March along_y(worker.block, 1, launch.y_turns, extents[1], rest, rest_groups);
-      for (int64_t y = along_y.first; y < along_y.end; y += rest_groups) {
+      const March<Index> along_y(worker.block, 1, launch.y_turns, extents[1], rest, rest_groups);
+      for (Index y = along_y.first; y < along_y.end; y += Index(rest_groups)) {
         HIDP_ITERATION(0, kEndOfPlane);
-        along_x<Items, kRowThreads>(launch, worker.block, x_group, x_groups, [&](int64_t x) {
-          item = y * extents[0] + x;
+        along_x<Items, kRowThreads, Index>(launch, worker.block, x_group, x_groups, [&](Index x) {
+          item = int64_t(y) * extents[0] + x;
           body(y, x);
           return !worker.trap.raised;
         });
@@ -203,13 +205,13 @@ HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body b
       }
     } else {
       const uint32_t y_groups = uint32_t{1} << launch.y_bits, z_groups = rest_groups >> launch.y_bits;
-      const March along_y(worker.block, 1, launch.y_turns, extents[1], rest & (y_groups - 1), y_groups);
-      const March along_z(worker.block, 2, launch.z_turns, extents[2], rest >> launch.y_bits, z_groups);
-      for (int64_t z = along_z.first; z < along_z.end; z += z_groups) {
+      const March<Index> along_y(worker.block, 1, launch.y_turns, extents[1], rest & (y_groups - 1), y_groups);
+      const March<Index> along_z(worker.block, 2, launch.z_turns, extents[2], rest >> launch.y_bits, z_groups);
+      for (Index z = along_z.first; z < along_z.end; z += Index(z_groups)) {
         HIDP_ITERATION(0, kEndOfItems);
-        for (int64_t y = along_y.first; y < along_y.end; y += y_groups) {
+        for (Index y = along_y.first; y < along_y.end; y += Index(y_groups)) {
           HIDP_ITERATION(0, kEndOfPlane);
-          along_x<Items, kRowThreads>(launch, worker.block, x_group, x_groups, [&](int64_t x) {
+          along_x<Items, kRowThreads, Index>(launch, worker.block, x_group, x_groups, [&](Index x) {
             item = (z * extents[1] + y) * extents[0] + x;
             body(z, y, x);
             return !worker.trap.raised;

@@ -101,6 +101,19 @@ pub fn kernel(unit: &Unit, id: KernelId) -> String {
     format!("{}_{}_k{}", symbol(&unit.plan), symbol(role), id.index())
 }
 
+/// The same with `int`s.
+pub fn narrow_kernel(unit: &Unit, id: KernelId) -> String {
+    kernel(unit, id) + "_narrow"
+}
+
+/// What is launched of a kernel but for sizes that `int`s do not hold.
+pub fn usual_kernel(unit: &Unit, id: KernelId) -> String {
+    match unit.kernels.get(id).and_then(|kernel| kernel.narrow.as_ref()) {
+        Some(_) => narrow_kernel(unit, id),
+        None => kernel(unit, id),
+    }
+}
+
 /// The kernel that does several launches of blocks of this size.
 pub fn joined(unit: &Unit, block: u32) -> String {
     format!("{}_joined{block}", symbol(&unit.plan))

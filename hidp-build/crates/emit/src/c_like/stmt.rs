@@ -240,7 +240,7 @@ impl<'a> Printer<'a> {
             return text;
         }
         let name = format!("{}_{role}", self.scope.name(node.var));
-        out.line(format!("const int64_t {name} = {text};"));
+        out.line(format!("const {} {name} = {text};", name::ty(self.scope.program, bound.ty)));
         if self.waits(bound) {
             self.look(out);
         }
@@ -273,7 +273,8 @@ impl<'a> Printer<'a> {
             LoopKind::Unroll(factor) => out.directive(self.dialect.unroll(*factor)),
             LoopKind::Simd { reductions } => out.directive(self.dialect.simd_pragma(&self.scope, reductions)),
         }
-        out.open(format!("for (int64_t {var} = {lo}; {var} < {end}; {advance}) {{"));
+        let ty = name::ty(self.scope.program, node.lo.ty);
+        out.open(format!("for ({ty} {var} = {lo}; {var} < {end}; {advance}) {{"));
         self.loop_body(&node.body, None, out);
         out.close("}");
     }

@@ -13,6 +13,7 @@ use hidp_ir::par::Program;
 use hidp_syntax::index::Id;
 use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::{SourceMap, Span};
+use hidp_syntax::ty::Ty;
 
 /// All kernels of a version, as far as it launches them; `numbered` for the executor, which tells accesses apart by their numbers.
 pub(super) fn kernels(
@@ -26,18 +27,18 @@ pub(super) fn kernels(
     let dimensions = dimensions(unit);
     for (id, kernel) in unit.kernels.iter() {
         let (Some(grid), Some(dimensions)) = (kernel.grid, dimensions.get(&id).copied()) else { continue };
-        let usage = Usage::of(&kernel.function);
-        let numbers = numbered.then(|| Numbers::of(&kernel.function));
-        let numbers = numbers.as_ref();
-        let scope = Scope { program, sources, entry, function: &kernel.function, usage: &usage, numbers };
-        let name = name::kernel(unit, id);
-        let params = &kernel.function.params;
-        let (passed, positions) = params.split_at(params.len().saturating_sub(dimensions));
-        out.line("");
-        out.at(sources, kernel.span);
-        item(&scope, (grid, &kernel.copies), &name, kernel.span, out);
-        all_items(&scope, (grid, &kernel.copies), &name, passed, positions.len(), out);
-        out.here();
+        let narrow = kernel.narrow.iter().map(|narrow| (&narrow.function, name::narrow_kernel(unit, id)));
+        for (function, name) in [(&kernel.function, name::kernel(unit, id))].into_iter().chain(narrow) {
+            let usage = Usage::of(function);
+            let numbers = numbered.then(|| Numbers::of(function));
+            let scope = Scope { program, sources, entry, function, usage: &usage, numbers: numbers.as_ref() };
+            let (passed, positions) = function.params.split_at(function.params.len().saturating_sub(dimensions));
+            out.line("");
+            out.at(sources, kernel.span);
+            item(&scope, (grid, &kernel.copies), &name, kernel.span, out);
+            all_items(&scope, (grid, &kernel.copies), &name, (passed, positions), out);
+            out.here();
+        }
     }
     joined_kernels(unit, out);
 }
@@ -71,7 +72,8 @@ fn joined_kernels(unit: &Unit, out: &mut Text) {
         out.open(format!("hidp::each_joined<{block}>(batch, [](const hidp::Joined &joined) {{"));
         out.open("switch (joined.function) {");
         for (id, _) in kernels {
-            let all = name::kernel(unit, id);
+            // Where `int`s do not hold what it computes, a launch is never joined.
+            let all = name::usual_kernel(unit, id);
             out.line(format!("case {}: return hidp::run_joined<{all}_all>(joined);", id.index()));
         }
         out.close("}");
@@ -109,10 +111,10 @@ fn all_items(
     scope: &Scope<'_>,
     (grid, copies): (Grid, &[BlockCopy]),
     name: &str,
-    passed: &[VarId],
-    dimensions: usize,
+    (passed, at): (&[VarId], &[VarId]),
     out: &mut Text,
 ) {
+    let dimensions = at.len();
     let launch = "const hidp::Launch launch".to_owned();
     let params: Vec<String> =
         std::iter::once(launch).chain(passed.iter().map(|var| kernel_param(scope, *var))).collect();
@@ -122,7 +124,8 @@ fn all_items(
         .chain(passed.iter().map(|var| passed_name(scope, copies, *var)))
         .chain(positions.clone())
         .collect();
-    let typed: Vec<String> = positions.map(|name| format!("int64_t {name}")).collect();
+    let index = at.first().map_or(Ty::LONG, |var| scope.var(*var).kind.element());
+    let typed: Vec<String> = positions.map(|at| format!("{} {at}", name::ty(scope.program, index))).collect();
     let head = head(grid.block, grid.at_once);
     if grid.joined {
         let own = [format!("hidp::Worker<{}> &worker", grid.block), "const hidp::Launch &launch".to_owned()];
@@ -136,7 +139,11 @@ fn all_items(
     if !copies.is_empty() {
         out.line("hidp::sync<hidp::Block>(worker);");
     }
-    let items = if grid.items == 1 { String::new() } else { format!(", {}", grid.items) };
+    let items = match (grid.items, index == Ty::LONG) {
+        (1, true) => String::new(),
+        (items, true) => format!(", {items}"),
+        (items, false) => format!(", {items}, {}", name::ty(scope.program, index)),
+    };
     let each = format!("hidp::each_item<{}, {dimensions}{items}>(worker, launch", level(grid.level));
     out.line(format!("{each}, [&]({}) {{ {name}({}); }});", typed.join(", "), args.join(", ")));
     if !copies.is_empty() {

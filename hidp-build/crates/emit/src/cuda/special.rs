@@ -6,9 +6,10 @@ use crate::c_like::memory::Memory;
 use crate::c_like::prim::{is_simple, launch_argument};
 use crate::c_like::text::Text;
 use crate::c_like::{Dialect, Scope, name};
-use hidp_ir::imp::{BlockCopy, Expr, Grid, Kernel, KernelId, Level, Stmt, Unit, VarId, VarKind};
+use hidp_ir::imp::{BlockCopy, Expr, Grid, Kernel, KernelId, Level, Size, Stmt, Sum, Unit, VarId, VarKind};
 use hidp_ir::par::FoldFn;
 use hidp_syntax::index::Id;
+use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::Ty;
 
 /// Device units.
@@ -193,17 +194,46 @@ impl Cuda<'_> {
             out.open("{");
         }
         let args = args.iter().enumerate().map(|(at, arg)| launch_argument(scope, self, at, arg, out));
-        let args: Vec<String> = [self.called_from(""), over].into_iter().chain(args).collect();
+        let args: Vec<String> = args.collect();
+        let fits = kernel.narrow.as_ref().map(|narrow| {
+            let extents: Vec<String> = extents.iter().map(text).collect();
+            fits(&narrow.most, &args, &extents)
+        });
         let items = if grid.items == 1 { String::new() } else { format!(", {}", grid.items) };
-        let (kernel, level) = (name::kernel(unit, id), level(grid.level));
-        let launch = if grid.joined {
-            format!("joining{}.launch<{kernel}_items, {}, {level}{items}>", grid.block, id.index())
-        } else {
-            format!("hidp::launch<{kernel}_items, {level}, {}{items}>", grid.block)
+        let (own, level) = (name::kernel(unit, id), level(grid.level));
+        let (either, kernels) = match fits {
+            Some(_) => ("_either", format!("{}_items, {own}_items", name::narrow_kernel(unit, id))),
+            None => ("", format!("{own}_items")),
         };
+        let launch = if grid.joined {
+            format!("joining{}.launch{either}<{kernels}, {}, {level}{items}>", grid.block, id.index())
+        } else {
+            format!("hidp::launch{either}<{kernels}, {level}, {}{items}>", grid.block)
+        };
+        let args: Vec<String> = fits.into_iter().chain([self.called_from(""), over]).chain(args).collect();
         out.line(format!("if (!{launch}({})) {leave}", args.join(", ")));
         if hoists {
             out.close("}");
         }
     }
+}
+
+/// Whether `int`s hold what a kernel computes, given what its parameters get and what it is launched over.
+fn fits(most: &Sum, args: &[String], extents: &[String]) -> String {
+    let size = |size: &Size| match size {
+        Size::Param(at) => format!("hidp::size({})", args[*at]),
+        Size::Extent(at) => format!("hidp::size({})", extents[*at]),
+    };
+    // Parameters and extents may be the same.
+    let mut terms: OrdMap<Vec<String>, f64> = OrdMap::new();
+    for (sizes, factor) in most.terms() {
+        let mut texts: Vec<String> = sizes.iter().map(size).collect();
+        texts.sort_unstable();
+        *terms.entry(texts).or_default() += factor;
+    }
+    let term = |(sizes, factor): (&Vec<String>, &f64)| {
+        let factor = (*factor != 1.0 || sizes.is_empty()).then(|| format!("{factor:?}"));
+        factor.into_iter().chain(sizes.iter().cloned()).collect::<Vec<_>>().join(" * ")
+    };
+    format!("hidp::fits({})", terms.iter().map(term).collect::<Vec<_>>().join(" + "))
 }

@@ -25,7 +25,7 @@ pub(super) struct KernelFacts {
 pub(super) fn kernels(program: &Program, entry: &imp::Entry, resources: &[Resources]) -> Vec<PlanKernels> {
     let model = DeviceModel::cuda();
     let facts = |unit: &imp::Unit, traffic: Traffic| {
-        let symbol = format!("entry_{}::{}_items<", name::symbol(&entry.symbol), name::kernel(unit, traffic.id));
+        let symbol = format!("entry_{}::{}_items<", name::symbol(&entry.symbol), name::usual_kernel(unit, traffic.id));
         let plain = symbol.trim_end_matches('<');
         let own = resources.iter().filter(|found| found.kernel == plain || found.kernel.starts_with(&symbol));
         let with = |registers, shared| occupancy(traffic.grid.block, registers, shared, &model);

@@ -5,7 +5,7 @@
 //!
 //! # Invariants (the verifier checks each)
 //! 1. Every variable is introduced once: as a parameter, by `Let`, `Alloc`, or as a loop's variable, and used where that dominates.
-//! 2. Indices are linear, `long`, in elements of the buffer, and in bounds whenever they are evaluated: what is not proved is guarded
+//! 2. Indices are linear, `long` (in a [`Narrow`] function perhaps `int`), in elements of the buffer, and in bounds whenever they are evaluated: what is not proved is guarded
 //!    by a statement before. Loads in a [`LoopKind::Simd`] body whose guard comes later have clamped indices; index 0 of
 //!    every buffer is readable, even of an empty one.
 //! 3. Integer division and remainder have a non-zero divisor, shifts a count below the width, when they are evaluated.
@@ -65,6 +65,7 @@
 mod across;
 mod expr;
 mod grid;
+mod narrow;
 mod near;
 mod numbers;
 mod prim;
@@ -79,6 +80,7 @@ mod wide_print;
 pub use across::{CopiedRow, PackedRows};
 pub use expr::{Element, Expr, ExprKind};
 pub use grid::{BlockCopy, Grid};
+pub use narrow::{Narrow, Size, Sum};
 pub use near::NearFn;
 pub use numbers::Numbers;
 pub use prim::{Prim, PrimArg, TemplateArg};
@@ -179,12 +181,14 @@ pub struct Kernel {
     pub copies: Vec<BlockCopy>,
     /// Parameters, variables, body.
     pub function: Function,
+    /// Device: the function of launches whose values fit `int`s, if it has one.
+    pub narrow: Option<Box<Narrow>>,
     /// Where the nest stands, for `#line` and profilers.
     pub span: Span,
 }
 
 /// A function.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Function {
     /// Parameters in order.
     pub params: Vec<VarId>,

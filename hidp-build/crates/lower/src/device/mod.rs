@@ -38,6 +38,7 @@ mod group;
 mod log;
 mod memory;
 mod moved;
+mod narrow;
 mod near;
 mod prim;
 mod private;
@@ -59,11 +60,13 @@ mod written;
 
 use super::build::Role;
 use super::{DEVICE, Defect, Lowerer, UnitTarget, sound};
-use hidp_ir::imp::{Entry, Level, Site, SiteId, Unit, VarId};
+use hidp_ir::imp::visit::each_stmt;
+use hidp_ir::imp::{Entry, Level, Site, SiteId, Stmt, Unit, VarId};
 use hidp_ir::par::{Func, FuncId, Program};
 use hidp_plan::Plan;
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_syntax::index::Arena;
+use hidp_syntax::ordered::OrdMap;
 
 pub(super) use behind::loaded_behind_conditions;
 pub(super) use moved::Moved;
@@ -116,9 +119,20 @@ fn unit(
         exchanged: registers::Exchanged::default(),
     });
     let mut unit = lowerer.unit(UnitTarget::Device)?;
-    for (_, kernel) in unit.kernels.iter_mut() {
+    let mut positions = OrdMap::new();
+    each_stmt(&unit.host.body, &mut |stmt| {
+        if let Stmt::LaunchGrid { kernel, extents, .. } = stmt {
+            positions.insert(*kernel, extents.len());
+        }
+    });
+    for (id, kernel) in unit.kernels.iter_mut() {
         written::out(&mut kernel.function, device.written_out);
         differences::summed(&mut kernel.function);
+        // Groups share the instructions of an item, and lanes of theirs are numbered by `long`s.
+        let is_of_threads = kernel.grid.is_some_and(|grid| grid.level == Level::Thread);
+        if let Some(positions) = positions.get(&id).filter(|_| is_of_threads) {
+            kernel.narrow = narrow::of(&kernel.function, *positions, device.narrow);
+        }
     }
     Ok(unit)
 }

@@ -7,6 +7,7 @@ use hidp_ir::imp::{self, Block, Entry, ExprKind, Kernel, Level, LoopKind, Stmt, 
 use hidp_ir::par::{FoldFn, MathFn};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{self as plan, Limits, Natives, Plan};
+use hidp_syntax::ty::{Scalar, Ty};
 
 /// An entry with its plans for a device alone, as many as there are.
 fn lowered(text: &str) -> Entry {
@@ -496,4 +497,52 @@ fn sums_of_absolute_differences_of_narrow_integers_are_one_instruction() {
     assert_eq!(differences("short", changed, "_t"), (false, true), "not narrow in all cases");
     let used = "int d = abs((int)a[n][k] - (int)b[n][k]); _t = d > 7 ? 0 : d + k;";
     assert_eq!(differences("uint8", &used.replace("+ k", "+ (int)b[n][0]"), "_t"), (false, true), "compared as well");
+}
+
+/// In kernels of which the host can tell how large their values are, positions, sizes and what is made of them are `int`s. Loaded indices are
+/// `long`s as they were, and so are counters and sums.
+#[test]
+fn ints_stand_for_longs_that_follow_from_sizes() {
+    let int = VarKind::Value(Ty::Scalar(Scalar::I32));
+    let around = |more: &str| {
+        let text = format!(
+            "function f input float x[H][W]; input long k; input long at[H]; output float y[H][W]; inout float z[H][W];
+            {{ map {{ i := [0:H); j := [0:W);
+              y[i][j] = x[max(i - 1, 0)][j] + x[min(i + 1, H - 1)][j] + x[i][max(j - 1, 0)] + x[i][min(j + 1, W - 1)]; {more} }} }}"
+        );
+        lowered(&text)
+    };
+    // Of the values of a kernel, how many are `int`s, and how many `long`s but for parameters.
+    let counted = |entry: &Entry| {
+        let kernel = first_kernel(unit(entry, "thread"));
+        let narrow = kernel.narrow.as_deref().expect("a narrow function");
+        let (mut ints, mut longs) = (0, 0);
+        each_expr(&narrow.function.body, &mut |expr| {
+            let is_value = matches!(expr.kind, ExprKind::Binary(..) | ExprKind::Var(_) | ExprKind::Load(_));
+            ints += usize::from(is_value && VarKind::Value(expr.ty) == int);
+            longs += usize::from(is_value && expr.ty == Ty::LONG);
+        });
+        let positions = &narrow.function.params[kernel.function.params.len() - 2..];
+        assert!(positions.iter().all(|var| narrow.function.vars[*var].kind == int));
+        (ints, longs)
+    };
+    let plain = around("");
+    let (ints, longs) = counted(&plain);
+    // What is converted once, from the parameters.
+    assert!(ints > 30 && longs == 2, "{ints} {longs}");
+    let most = &first_kernel(unit(&plain, "thread")).narrow.as_deref().expect("a narrow function").most;
+    let sizes: Vec<usize> = most.terms().map(|(sizes, _)| sizes.len()).collect();
+    assert!(sizes.contains(&2) && !sizes.contains(&3), "{most:?}");
+    for extent in 0..2 {
+        assert!(most.terms().any(|(sizes, factor)| sizes == [imp::Size::Extent(extent)] && factor >= 1.0), "{most:?}");
+    }
+    let loaded = counted(&around("long p = at[i]; if (p >= 0 && p < W) { z[i][j] = x[i][p]; }"));
+    assert!(loaded.0 > ints && loaded.1 > longs, "{loaded:?}");
+    let counting = counted(&around("long n = 0; while (n * n < k) { n += i + 1; } z[i][j] = (float)n;"));
+    assert!(counting.0 > ints && counting.1 > longs + 4, "{counting:?}");
+    // Too little to compile it twice.
+    let copy = lowered(
+        "function f input float x[H][W]; output float y[H][W]; { map { i := [0:H); j := [0:W); y[i][j] = x[i][j]; } }",
+    );
+    assert!(copy.units.iter().all(|unit| unit.kernels.iter().all(|(_, kernel)| kernel.narrow.is_none())));
 }

@@ -102,6 +102,17 @@ pub struct DeviceModel {
     pub slots: DeviceSlots,
     /// Loops that are written out.
     pub written_out: WrittenOut,
+    /// Kernels that have `int`s for `long`s where these fit.
+    pub narrow: NarrowKernels,
+}
+
+/// Which kernels have `int`s for `long`s where these fit: such a kernel is compiled twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NarrowKernels {
+    /// Minimum number of operations that have `int`s.
+    pub operations: u32,
+    /// Maximum number of products in the bound that is tested before a launch.
+    pub terms: u32,
 }
 
 /// Which loops are written out, since they compute again what they did in the turn before of a loop around.
@@ -385,6 +396,7 @@ impl DeviceModel {
                 values: int("written_out", "values")?,
                 expressions: int("written_out", "expressions")?,
             },
+            narrow: NarrowKernels { operations: int("narrow", "operations")?, terms: int("narrow", "terms")? },
         };
         reading.finish()?;
         Ok(model)

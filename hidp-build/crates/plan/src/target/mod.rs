@@ -15,7 +15,9 @@ use hidp_syntax::ast::Domains;
 /// Bytes of the elements by which lanes are counted.
 const FLOAT: u32 = 4;
 
-pub use device::{DeviceItems, DeviceLevel, DeviceMachine, DeviceModel, DeviceSplit, DeviceTile, WrittenOut};
+pub use device::{
+    DeviceItems, DeviceLevel, DeviceMachine, DeviceModel, DeviceSplit, DeviceTile, NarrowKernels, WrittenOut,
+};
 pub use document::DocumentError;
 pub use levels::{CallLevel, CallLevels, Capability};
 pub use primitives::Primitives;

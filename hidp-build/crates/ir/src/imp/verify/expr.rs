@@ -1,6 +1,6 @@
 //! Types of expressions, and what an expression may hold where.
 
-use super::Checker;
+use super::{Checker, INT};
 use crate::imp::visit::{each_subexpr, operands};
 use crate::imp::{Element, Expr, ExprKind, NearFn, VarKind};
 use crate::par::{BinOp, MathFn, UnOp};
@@ -24,6 +24,12 @@ impl Checker<'_> {
         if node.ty != ty {
             self.fail(format!("a value of type {:?} stands where one of type {ty:?} must", node.ty));
         }
+    }
+
+    /// A `long`, or on a device an `int`.
+    pub(super) fn counting(&mut self, node: &Expr) {
+        let is_int = self.on_device() && node.ty == INT;
+        self.typed(node, if is_int { INT } else { Ty::LONG });
     }
 
     pub(super) fn expr(&mut self, node: &Expr) {
@@ -241,7 +247,7 @@ impl Checker<'_> {
     /// The type of an element or of the field of it that is meant.
     pub(super) fn element(&mut self, element: &Element) -> Ty {
         self.use_var(element.base);
-        self.typed(&element.index, Ty::LONG);
+        self.counting(&element.index);
         let raises = traps(self, &element.index);
         self.require(!raises, "no scalar function that can raise is called in an index");
         match self.kind(element.base) {

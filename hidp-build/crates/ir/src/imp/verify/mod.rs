@@ -14,12 +14,14 @@ use std::fmt;
 pub use shared::shared_bytes;
 
 use super::print::stmt_head;
-use super::{Entry, Function, KernelId, Lanes, Stmt, Unit, UnitTarget, VarId, VarKind, trap_sites};
+use super::{Entry, Function, KernelId, Lanes, Narrow, Stmt, Unit, UnitTarget, VarId, VarKind, trap_sites};
 use crate::imp::visit::each_stmt;
 use crate::par::Program;
 use hidp_syntax::index::Id;
 use hidp_syntax::ordered::OrdSet;
-use hidp_syntax::ty::Ty;
+use hidp_syntax::ty::{Scalar, Ty};
+
+const INT: Ty = Ty::Scalar(Scalar::I32);
 
 /// More than this endangers a thread's stack.
 const MOST_IN_TILES: usize = 256 << 10;
@@ -87,8 +89,28 @@ fn check_unit(program: &Program, entry: &Entry, unit: &Unit, errors: &mut Vec<Ve
         if kernel.grid.is_some_and(|grid| grid.joined) && !kernel.copies.is_empty() {
             errors.push(error(&name, "blocks of launches that may be joined to others have no copies of arrays"));
         }
+        if let Some(Narrow { function, .. }) = kernel.narrow.as_deref() {
+            let name = format!("{name} narrow");
+            if unit.target != UnitTarget::Device || !has_params_of(function, &kernel.function) {
+                errors.push(error(
+                    &name,
+                    "a narrow function is a device's, with the other one's parameters, but `int` positions",
+                ));
+            }
+            Checker::new(program, entry, unit, function, Some(id), name, errors).function();
+        }
         Checker::new(program, entry, unit, &kernel.function, Some(id), name, errors).function();
     }
+}
+
+fn has_params_of(narrow: &Function, wide: &Function) -> bool {
+    let alike = |var: &VarId| match (narrow.vars.get(*var), wide.vars.get(*var)) {
+        (Some(own), Some(other)) => {
+            own.kind == other.kind || (own.kind == VarKind::Value(INT) && other.kind == VarKind::Value(Ty::LONG))
+        }
+        (None, _) | (_, None) => false,
+    };
+    narrow.params == wide.params && narrow.params.iter().all(alike)
 }
 
 fn is_long(function: &Function, var: VarId) -> bool {

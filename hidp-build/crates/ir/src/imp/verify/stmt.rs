@@ -197,12 +197,14 @@ impl Checker<'_> {
 
     fn counted(&mut self, node: &Loop, around: &Surroundings) {
         for bound in [&node.lo, &node.hi, &node.step] {
-            self.typed(bound, Ty::LONG);
+            self.counting(bound);
         }
         let positive = !matches!(node.step.kind, ExprKind::Int(step) if step <= 0);
         self.require(positive, "a loop's step is positive");
         let before = self.visible.len();
-        self.require(self.kind(node.var) == VarKind::Value(Ty::LONG), "a loop's variable is a `long` value");
+        let of_bounds =
+            [&node.lo, &node.hi, &node.step].iter().all(|bound| self.kind(node.var) == VarKind::Value(bound.ty));
+        self.require(of_bounds, "a loop's variable is a `long` value");
         self.introduce(node.var);
         self.read_only.insert(node.var);
         match &node.kind {

@@ -49,7 +49,14 @@ fn kernel(stmts: Vec<Stmt>) -> Kernel {
     let mut vars = Arena::new();
     let ids: Vec<VarId> = kinds.into_iter().map(|kind| vars.push(Var { name: "x".to_owned(), kind })).collect();
     let function = Function { params: ids[..4].to_vec(), vars, body: Block { stmts } };
-    Kernel { name: "map0".to_owned(), grid: None, copies: Vec::new(), function, span: Span::new(FileId::new(0), 0, 1) }
+    Kernel {
+        name: "map0".to_owned(),
+        grid: None,
+        copies: Vec::new(),
+        function,
+        narrow: None,
+        span: Span::new(FileId::new(0), 0, 1),
+    }
 }
 
 /// An entry that launches this kernel on buffers 0 and `written`.
