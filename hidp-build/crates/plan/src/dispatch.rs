@@ -341,7 +341,7 @@ mod tests {
             function f input uint8 s[N], t[R][M]; input long first[R]; output int best[R];
             { map { r := [0:R); reduce(\"max\", best[r], d(; s = s, t = t[r][0:first[r])), i := [*], j := [*]); } }";
         let (_, rules) = of(text);
-        assert!(rules.contains(&"parallel < 64 * threads: rows".to_owned()), "{rules:?}");
+        assert!(rules.contains(&"parallel < 8 * threads: rows".to_owned()), "{rules:?}");
     }
 
     #[test]
