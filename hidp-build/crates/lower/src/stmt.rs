@@ -60,14 +60,14 @@ impl Lowerer<'_> {
             StmtKind::AssignField { var, path, value } => self.assign_field(*var, path, value),
             StmtKind::Store { place, value } => self.store(place, value),
             StmtKind::Atomic { place, op, value } => self.atomic(place, op, value),
-            StmtKind::If { cond, otherwise, .. } if plan::wide::is_for_lanes(self.program, cond) => {
-                self.scope(otherwise)
+            StmtKind::If { cond, then, otherwise } if plan::wide::is_for_lanes(self.program, cond) => {
+                let rest = plan::wide::is_for_devices(self.program, cond).filter(|_| self.device.is_some());
+                match rest {
+                    Some(rest) => self.either(&rest, then, otherwise),
+                    None => self.scope(otherwise),
+                }
             }
-            StmtKind::If { cond, then, otherwise } => {
-                let cond = self.expr(cond);
-                let (then, otherwise) = (self.block(then), self.block(otherwise));
-                self.body.push(Stmt::If { cond, then, otherwise });
-            }
+            StmtKind::If { cond, then, otherwise } => self.either(cond, then, otherwise),
             StmtKind::Loop(node) => self.sequential_loop(node),
             StmtKind::Break => self.body.push(Stmt::Break),
             StmtKind::Continue => self.body.push(Stmt::Continue),
@@ -92,6 +92,12 @@ impl Lowerer<'_> {
                 self.body.push(make::when(make::not(cond), fault.stmts));
             }
         }
+    }
+
+    fn either(&mut self, cond: &par::Expr, then: &par::Block, otherwise: &par::Block) {
+        let cond = self.expr(cond);
+        let (then, otherwise) = (self.block(then), self.block(otherwise));
+        self.body.push(Stmt::If { cond, then, otherwise });
     }
 
     /// Assigns a scalar.

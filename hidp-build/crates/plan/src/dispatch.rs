@@ -340,8 +340,19 @@ mod tests {
             { if (i == 0 || j == 0) return 0; return max(d(i-1, j-1) + (s[i-1] == t[j-1] ? 2 : -1), max(d(i-1, j), d(i, j-1)) - 1); }
             function f input uint8 s[N], t[R][M]; input long first[R]; output int best[R];
             { map { r := [0:R); reduce(\"max\", best[r], d(; s = s, t = t[r][0:first[r])), i := [*], j := [*]); } }";
-        let (_, rules) = of(text);
-        assert!(rules.contains(&"parallel < 8 * threads: rows".to_owned()), "{rules:?}");
+        let pairs = text.replace(
+            "reduce(\"max\", best[r], d(; s = s, t = t[r][0:first[r])), i := [*], j := [*])",
+            "best[r] = d(N, first[r]; s = s, t = t[r][0:first[r]))",
+        );
+        let edit = pairs
+            .replace("max(d", "min(d")
+            .replace("? 2 : -1", "? 0 : 1")
+            .replace(" - 1);", " + 1);")
+            .replace("return 0", "return int(i + j)");
+        for text in [text, &edit] {
+            let (_, rules) = of(text);
+            assert!(rules.contains(&"parallel < 8 * threads: rows".to_owned()), "{text}: {rules:?}");
+        }
     }
 
     #[test]

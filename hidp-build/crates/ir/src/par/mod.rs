@@ -104,8 +104,8 @@ pub struct Program {
     pub conditions: Vec<Span>,
     /// Courses that are pinned, for pass `recurrences`.
     pub courses: Vec<PinnedCourse>,
-    /// A function without parameters that gives `false`. Where whole iterations run in lanes, its value is `true`: that pass asks for
-    /// it where lanes do better by other statements, of the same results.
+    /// A function of one `bool` that gives `false`. Where whole iterations run in lanes, its value is `true`, and for `true` on devices
+    /// too: that pass asks for it where these do better by other statements, of the same results.
     pub lanes: Option<ScalarFnId>,
 }
 

@@ -546,3 +546,27 @@ fn ints_stand_for_longs_that_follow_from_sizes() {
     );
     assert!(copy.units.iter().all(|unit| unit.kernels.iter().all(|(_, kernel)| kernel.narrow.is_none())));
 }
+
+/// On processors they are for whole iterations in lanes alone: other plans have lanes in the steps of one table.
+#[test]
+fn rows_of_short_tables_are_for_lanes_and_devices() {
+    let text = "recurrence int d(i := [0:N], j := [0:M]) input uint8 s[N], t[M];
+        { if (i == 0) return j; if (j == 0) return i;
+          return min(d(i-1, j-1) + (s[i-1] == t[j-1] ? 0 : 1), min(d(i-1, j), d(i, j-1)) + 1); }
+        function f input uint8 s[Y], t[Z]; input long a[R+1], b[R+1]; output int y[R];
+        { map { r := [0:R); y[r] = d(a[r+1]-a[r], b[r+1]-b[r]; s = s[a[r]:a[r+1]), t = t[b[r]:b[r+1])); } }";
+    let has_row = |unit: &Unit| {
+        let is_row = |kind: &VarKind| match kind {
+            VarKind::Tile { elem, .. } => *elem == Ty::Scalar(Scalar::I8),
+            VarKind::WideTile { elem, .. } => *elem == Scalar::I8,
+            _ => false,
+        };
+        unit.kernels.iter().any(|(_, kernel)| kernel.function.vars.iter().any(|(_, var)| is_row(&var.kind)))
+    };
+    let (program, func) = optimised(text);
+    let (entry, _) =
+        lower(&program, func, "test_entry", &plan::candidates(&program, func, &Model::cpu()), &Model::cpu());
+    let with: Vec<&str> = entry.units.iter().filter(|unit| has_row(unit)).map(|unit| &unit.plan[..]).collect();
+    assert_eq!(with, ["wide"]);
+    assert!(has_row(unit(&lowered(text), "thread")));
+}

@@ -90,6 +90,12 @@ fn read(expr: &Expr) -> Vec<VarId> {
 }
 
 impl Iterations {
+    /// Whether they are in lanes, or on a device if that is asked too.
+    pub(super) fn in_lanes(&self, or_on_device: bool, span: Span) -> Expr {
+        let devices = build::constant(or_on_device, span);
+        Expr { kind: ExprKind::Call(self.lanes, vec![devices]), ty: Ty::BOOL, span }
+    }
+
     /// Whether a value is the same in all of them.
     pub(super) fn share(&self, expr: &Expr) -> bool {
         read(expr).iter().all(|var| self.even.contains(var))

@@ -1,7 +1,8 @@
 //! Calls of functions of tables: each gets a function of its own, for what it is called from and what it needs.
 
 use hidp_ir::par::visit;
-use hidp_ir::par::{Block, FuncId, Program, ScalarFn, ScalarFnId, Stmt, StmtKind, Var, VarId};
+use hidp_ir::par::{Block, FuncId, Program, ScalarFn, ScalarFnId, Stmt, StmtKind, Var, VarId, VarKind};
+use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Arena;
 use hidp_syntax::ordered::{OrdMap, OrdSet};
 use hidp_syntax::source::Span;
@@ -156,12 +157,15 @@ fn lanes(program: &mut Program, span: Span) -> ScalarFnId {
     if let Some(known) = program.lanes {
         return known;
     }
+    let mut vars = Arena::new();
+    let kind = VarKind::Param(Direction::Input);
+    let devices = vars.push(Var { name: "devices".into(), ty: Ty::BOOL, shape: Vec::new(), kind, span });
     let no = Stmt { kind: StmtKind::Return(build::constant(false, span)), span };
     let known = program.scalar_fns.push(ScalarFn {
         name: "in_lanes".into(),
-        params: Vec::new(),
+        params: vec![devices],
         result: Ty::BOOL,
-        vars: Arena::new(),
+        vars,
         body: Some(Block { stmts: vec![no] }),
         contract: false,
         span,

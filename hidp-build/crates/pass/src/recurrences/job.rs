@@ -273,7 +273,7 @@ impl Job {
         let ask = Differences::asked(&self.asks).filter(|_| !self.whole(system))?;
         let (twin, twins) = copied(builder.vars, system, bodies);
         let table = Differences::of(builder, &twin, &twins)?;
-        Some(table.short_rows(builder, ask))
+        Some(table.short_rows(builder, (ask, self.asks.around.as_ref())))
     }
 
     /// In steps of many cells, or as suits those.

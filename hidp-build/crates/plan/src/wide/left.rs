@@ -52,6 +52,21 @@ pub fn is_for_lanes(program: &Program, cond: &Expr) -> bool {
     }
 }
 
+/// Whether devices take that side, too, where the rest of the condition holds; this rest.
+pub fn is_for_devices(program: &Program, cond: &Expr) -> Option<Expr> {
+    let mut on_device = false;
+    visit::walk_subexprs(cond, |expr| {
+        if let ExprKind::Call(_, args) = &expr.kind
+            && is_question(program, expr)
+        {
+            on_device |= matches!(&args[..], [Expr { kind: ExprKind::Const(Const::Bool(true)), .. }]);
+        }
+    });
+    let mut rest = cond.clone();
+    Answer { program }.visit_expr(&mut rest);
+    on_device.then_some(rest)
+}
+
 fn is_question(program: &Program, expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Call(function, _) if Some(function) == program.lanes)
 }
@@ -121,9 +136,19 @@ impl Mutator for Leave<'_> {
     }
 
     fn visit_expr(&mut self, expr: &mut Expr) {
-        if self.program.lanes.is_none() {
-            return;
+        if self.program.lanes.is_some() {
+            Answer { program: self.program }.visit_expr(expr);
         }
+    }
+}
+
+/// Says yes to the question whether iterations are in lanes.
+struct Answer<'a> {
+    program: &'a Program,
+}
+
+impl Mutator for Answer<'_> {
+    fn visit_expr(&mut self, expr: &mut Expr) {
         change::walk_expr(self, expr);
         if is_question(self.program, expr) {
             expr.kind = ExprKind::Const(Const::Bool(true));
@@ -144,9 +169,9 @@ fn not(cond: Expr) -> Expr {
 #[cfg(test)]
 mod tests {
     use super::super::limits;
-    use super::{asks_for_lanes, in_lanes, is_for_lanes};
+    use super::{asks_for_lanes, in_lanes, is_for_devices, is_for_lanes};
     use crate::testing::optimised;
-    use hidp_ir::par::{Map, StmtKind, visit};
+    use hidp_ir::par::{ExprKind, Map, StmtKind, visit};
 
     /// The arrays that limit lanes where iterations do this, and how many tests stand in place of branches.
     fn limited(iteration: &str) -> (Vec<String>, usize) {
@@ -201,12 +226,13 @@ mod tests {
             }
         });
         let map = &found.expect("lanes have a way of their own");
-        let mut branches = 0;
+        let (mut branches, mut devices) = (0, 0);
         visit::walk_stmts(&map.body, |stmt| {
             let StmtKind::If { cond, .. } = &stmt.kind else { return };
             branches += usize::from(is_for_lanes(&program, cond));
+            devices += usize::from(is_for_devices(&program, cond).is_some());
         });
-        assert_eq!(branches, 1, "others leave it out");
+        assert_eq!((branches, devices), (1, 0), "others leave it out");
         assert!(!asks_for_lanes(&program, &in_lanes(&program, func, map)));
         let arrays = limits(&program, func, map);
         assert_eq!(arrays.iter().map(|limit| &func.vars[limit.array].name[..]).collect::<Vec<_>>(), ["d"]);
@@ -220,8 +246,12 @@ mod tests {
             function f input uint8 s[Y], t[Z]; input long a[R+1], b[R+1]; output int y[R];
             { map { r := [0:R); y[r] = d(a[r+1]-a[r], b[r+1]-b[r]; s = s[a[r]:a[r+1]), t = t[b[r]:b[r+1])); } }";
         let program = optimised(text);
-        let (mut steps, mut tested) = (0, 0);
+        let (mut steps, mut tested, mut short) = (0, 0, None);
         visit::walk_stmts(&program.funcs[program.entries[0]].body, |stmt| {
+            if let StmtKind::If { cond, .. } = &stmt.kind {
+                short =
+                    short.take().or_else(|| is_for_devices(&program, cond).filter(|_| is_for_lanes(&program, cond)));
+            }
             let StmtKind::Loop(node) = &stmt.kind else { return };
             visit::walk_stmts(&node.body, |stmt| {
                 let StmtKind::Map(map) = &stmt.kind else { return };
@@ -230,6 +260,7 @@ mod tests {
             });
         });
         assert!(steps > 0 && tested == 0, "{tested} tests in {steps} steps");
+        assert!(matches!(short.map(|rest| rest.kind), Some(ExprKind::Read(_))), "short ones are for lanes and devices");
     }
 
     /// Whether lanes have a way of their own to find the greatest cell of a table of such gaps, of which some cells stand for no value.

@@ -39,7 +39,7 @@ use hidp_syntax::ordered::OrdSet;
 pub use jam::{Apart, Jam, has_loop, jam, jams};
 pub(crate) use jam::{NOTHING_SHARED, tried};
 pub(crate) use left::asks_for_lanes;
-pub use left::{in_lanes, is_for_lanes};
+pub use left::{in_lanes, is_for_devices, is_for_lanes};
 pub(crate) use lengths::has_lengths;
 pub use lengths::length;
 

@@ -56,7 +56,7 @@ pub(super) fn of(
     let ends = wave::ends(builder, system);
     let mut narrow = narrow::of(builder, system, bodies, contents, &ends, true)?;
     let span = system.tables[0].span;
-    let mut conds = vec![Expr { kind: ExprKind::Call(around.lanes, Vec::new()), ty: Ty::BOOL, span }];
+    let mut conds = vec![around.in_lanes(false, span)];
     let extents = builder.vars[system.tables[0].array].shape.clone();
     conds.extend(extents.into_iter().map(|extent| Expr::long(BinOp::Ge, extent, Expr::int(1, span))));
     let mut sure = Vec::new();

@@ -23,7 +23,7 @@ use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
-use super::asked::{Ask, Asks};
+use super::asked::{Ask, Asks, Iterations};
 use super::build::{self, Builder};
 use super::narrow::is_wide;
 use super::regions::{self, At};
@@ -98,9 +98,13 @@ impl Differences {
         rows::rows(builder, self, ask)
     }
 
-    /// Computes it row by row where the table is short, so that lanes hold tables of unlike sizes.
-    pub(super) fn short_rows(&self, builder: &mut Builder<'_>, ask: &Ask) -> Made {
-        short::rows(builder, self, ask)
+    /// Computes it row by row where the table is short, so that lanes hold tables of unlike sizes. On processors these loops have no lanes of their own, so only
+    /// whole iterations in lanes take them, where it is known whether they are.
+    pub(super) fn short_rows(&self, builder: &mut Builder<'_>, (ask, around): (&Ask, Option<&Iterations>)) -> Made {
+        let made = short::rows(builder, self, ask);
+        let Some(around) = around else { return made };
+        let span = made.fits.span;
+        Made { fits: build::all(vec![around.in_lanes(true, span), made.fits], span), ..made }
     }
 
     /// The cell that is wanted, if nothing else is.
