@@ -264,7 +264,7 @@ fn by_shape(program: &Program, func: &Func, plans: &[Plan], model: &Model) -> Di
     };
     let measures = of_nest(func, maps[dominant]);
     let mut rules = team_rules(plans, dominant, &measures, model);
-    rules.extend(narrow_rule(program, (maps[dominant], dominant), plans, &measures, model));
+    rules.extend(narrow_rule((program, func), (maps[dominant], dominant), plans, &measures, model));
     rules.extend(alone_rule((program, func), (&maps, plans), dominant, &measures, model));
     Dispatch { measures, rules, ..Dispatch::default() }
 }
@@ -301,7 +301,7 @@ fn team_rules(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Mod
 
 /// When a nest that prefers lanes has too few of them: the next plan that does without, unless other nests would lose whole iterations in lanes.
 fn narrow_rule(
-    program: &Program,
+    (program, func): (&Program, &Func),
     (map, dominant): (&Map, usize),
     plans: &[Plan],
     measures: &[Measure],
@@ -318,6 +318,8 @@ fn narrow_rule(
     let width = measures.iter().position(|measure| measure.name == WIDTH).unwrap_or(0);
     let bound = if wide::asks_for_lanes(program, map) {
         Bound::PerThread(model.own_way.into())
+    } else if lanes == Strategy::Wide && wide::goes_together(program, func, map, model) {
+        Bound::Fixed(model.narrow_together.into())
     } else if lanes == Strategy::Wide {
         Bound::Fixed(model.narrow_whole.into())
     } else {
@@ -364,7 +366,10 @@ mod tests {
             )
         };
         let of = |turn: &str| of(&text(turn)).1;
-        assert_eq!(of("for (int k = 0; k < turns; k = k + 1) { v = v * v - 2; }"), ["parallel < 4: rows"]);
+        let turns = |turn: &str| of(&format!("for (int k = 0; k < turns; k = k + 1) {{ {turn} }}"));
+        assert_eq!(turns("v = v * v - 2;"), ["parallel < 3: rows"]);
+        let gathers = "for (int n = 0; n < 4; n = n + 1) { v = v * v - 2; } v = v * x[N - 1 - i];";
+        assert_eq!(turns(gathers), ["parallel < 4: rows"]);
         assert_eq!(of("while (v * v < 9) { v = v * v - 2; }"), ["parallel < 4: rows"], "the others wait");
     }
 

@@ -61,6 +61,8 @@ pub struct Model {
     pub narrow: u32,
     /// Minimum number of whole iterations in lanes.
     pub narrow_whole: u32,
+    /// The same where lanes go through loops together, and nothing is done lane by lane.
+    pub narrow_together: u32,
     /// Iterations per thread from which lanes may take a way of their own, where those in order have another.
     pub own_way: u32,
     /// Minimum length of a reduction that fills its lanes.
@@ -323,6 +325,7 @@ impl Model {
             lane_unroll: int("work", "lane_unroll")?,
             narrow: int("work", "narrow")?,
             narrow_whole: int("work", "narrow_whole")?,
+            narrow_together: int("work", "narrow_together")?,
             own_way: int("work", "own_way")?,
             short_row: int("work", "short_row")?,
             short_gather: int("work", "short_gather")?,

@@ -1,7 +1,7 @@
 //! How many vectors are in flight together: two, or more where loops wait for the latency of what they carry from turn to turn.
 
 use super::costly::is_in_each;
-use super::{Classes, WideShape, in_lanes, jams};
+use super::{Classes, WideShape, goes_together, in_lanes, jams};
 use crate::target::Model;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{BinOp, Block, Expr, ExprKind, Func, Map, MathFn, Program, Stmt, StmtKind, VarId};
@@ -24,9 +24,10 @@ pub(crate) fn comes_first(program: &Program, func: &Func, map: &Map, model: &Mod
     !is_long(map, model) && waits(func, map, model)
 }
 
-/// Whether the last group has a copy of its own: lanes part early, and iterations are short.
+/// Whether the last group has a copy of its own: iterations are short, and lanes part early, or a group takes hardly longer than an iteration.
 pub(crate) fn ends_apart(program: &Program, func: &Func, map: &Map, model: &Model) -> bool {
-    part_early(program, func, map) && !is_long(&in_lanes(program, func, map), model)
+    (part_early(program, func, map) || goes_together(program, func, map, model))
+        && !is_long(&in_lanes(program, func, map), model)
 }
 
 /// The groups of the only copy of a long iteration that waits: with more vectors, where all instruction sets have registers for them.
@@ -202,6 +203,25 @@ mod tests {
         assert_eq!(of(&before(most - 1), ""), ["i reg(4)"], "few registers do");
         let long = "v = v * (w - v) + u; w = v - w;";
         assert_eq!(of(&format!("float w = v; float u = v + 2; {}", before(most)), long), ["i reg(2)"]);
+    }
+
+    #[test]
+    fn groups_that_take_hardly_longer_than_iterations_end_with_one_vector() {
+        let of = |turn: &str| {
+            let text = format!("for (int k = 0; k < 9; k = k + 1) {{ {turn} }}");
+            let program = optimised(&format!(
+                "function f input float x[N]; input float t[M]; output float y[N];
+                {{ map {{ i := [0:N); float a[9]; float v = x[i]; {text} y[i] = v + a[3]; }} }}"
+            ));
+            let plans = explore(&program, program.entries[0], &Model::cpu(), Limits::default()).plans;
+            let plan = plans.iter().find(|plan| plan.name == "wide").expect("a plan").to_string();
+            plan.contains("last(1)")
+        };
+        assert!(of("a[k] = a[k] * v + 3;"));
+        assert!(!of("a[k] = a[k] * v + t[(long)t[0]];"), "a check may fail");
+        let much = "for (int n = 0; n < 4; n = n + 1) { v = v * v - 2; }";
+        assert!(!of(&format!("a[k] = a[k] * v + x[N - 1 - i]; {much}")), "it gathers");
+        assert!(!of("for (int n = 0; v < 9; n = n + 1) { v = sqrt(v); } a[k] = v;"), "lanes wait for each other");
     }
 
     #[test]

@@ -3,14 +3,14 @@
 use super::costs::{
     ADDED, ATOMIC, BRANCH, CALL, Calls, Cost, ELEMENT, FIELD, OPERATION, PRIMITIVE, SAME, SEARCH, UPDATE, of_operator,
 };
-use super::{Classes, apart, counters, in_lanes, is_row, numbers, numbers_at, packed, wide_shape};
+use super::{Classes, WideShape, apart, counters, in_lanes, is_row, jams, numbers, numbers_at, packed, wide_shape};
 use crate::blame::span_of;
 use crate::copied::copied_targets;
-use crate::mapping::Strategy;
-use crate::refusal::{GAIN, Refusal};
+use crate::mapping::{Strategy, key};
+use crate::refusal::{GAIN, Refusal, SHAPE};
 use crate::shape::{Stride, coefficient, stride_of};
 use crate::target::Model;
-use hidp_ir::par::effects::Effects;
+use hidp_ir::par::effects::{Effects, may_fault};
 use hidp_ir::par::lanes::vectorisable;
 use hidp_ir::par::visit::{self, Role, Visitor, look};
 use hidp_ir::par::{
@@ -42,31 +42,7 @@ pub(crate) fn gain(program: &Program, func: &Func, map: &Map, model: &Model) -> 
     let map = &*in_lanes(program, func, map);
     let Some(lane) = map.iters.last() else { return Ok(()) };
     let classes = Classes::of(map);
-    let mut others = classes.varying().clone();
-    others.remove(&lane.var);
-    let packed = packed(program, func, map, &classes).into_iter().map(|packed| packed.array).collect();
-    let copied = copied_targets(func, map, Strategy::Wide).into_iter().chain(visit::declared(&map.body)).collect();
-    let width = f64::from(wide_shape(program, func, map)?.bits.max(32)) / 32.0;
-    let mut look = Look {
-        program,
-        func,
-        classes: &classes,
-        others,
-        lane: lane.var,
-        copied,
-        packed,
-        width,
-        weight: Weight { in_order: 1.0, in_lanes: 1.0 },
-        calls: Calls::of(program),
-        until: OrdSet::new(),
-        inside: None,
-        apart: apart(program, func, map, &classes, model),
-        in_order: 0.0,
-        in_lanes: 0.0,
-        slowest: None,
-    };
-    look.visit_block(&map.body);
-    map.folds.iter().for_each(|fold| look.count(ADDED, fold.span));
+    let look = looked(program, func, map, &classes, model)?;
     if !look.apart {
         let why = "iterations have no loops, or maps alone, so that vectors run along neighbours anyhow";
         return Err(GAIN.refused(span_of(map), why));
@@ -82,6 +58,54 @@ pub(crate) fn gain(program: &Program, func: &Func, map: &Map, model: &Model) -> 
     let neighbours = "maps inside have vector lanes along neighbours of their own";
     let (at, why) = look.slowest.map_or((span_of(map), neighbours), |(_, at, why)| (at, why));
     Err(GAIN.refused(at, why))
+}
+
+/// Whether lanes go through all loops together, and nothing is done lane by lane: a group takes hardly longer than two iterations in order, and
+/// compilers little time for a copy.
+pub(crate) fn goes_together(program: &Program, func: &Func, map: &Map, model: &Model) -> bool {
+    let map = &*in_lanes(program, func, map);
+    let classes = Classes::of(map);
+    let together = |look: Look<'_>| !look.parts && look.slowest.is_none();
+    let is_cheap = !may_fault(program, &func.vars, &map.body) && jams(func, map, &classes, model.jam_rows).is_empty();
+    is_cheap && looked(program, func, map, &classes, model).is_ok_and(together)
+}
+
+/// What an iteration costs, in order and in lanes.
+fn looked<'a>(
+    program: &'a Program,
+    func: &'a Func,
+    map: &Map,
+    classes: &'a Classes,
+    model: &Model,
+) -> Result<Look<'a>, Refusal> {
+    let WideShape { bits, groups: _ } = wide_shape(program, func, map)?;
+    let lane = key(map).ok_or_else(|| SHAPE.refused(span_of(map), "the outermost map has no iterators"))?;
+    let mut others = classes.varying().clone();
+    others.remove(&lane);
+    let packed = packed(program, func, map, classes).into_iter().map(|packed| packed.array).collect();
+    let copied = copied_targets(func, map, Strategy::Wide).into_iter().chain(visit::declared(&map.body)).collect();
+    let mut look = Look {
+        program,
+        func,
+        classes,
+        others,
+        lane,
+        copied,
+        packed,
+        width: f64::from(bits.max(32)) / 32.0,
+        weight: Weight { in_order: 1.0, in_lanes: 1.0 },
+        calls: Calls::of(program),
+        until: OrdSet::new(),
+        inside: None,
+        apart: apart(program, func, map, classes, model),
+        parts: false,
+        in_order: 0.0,
+        in_lanes: 0.0,
+        slowest: None,
+    };
+    look.visit_block(&map.body);
+    map.folds.iter().for_each(|fold| look.count(ADDED, fold.span));
+    Ok(look)
 }
 
 /// How many values an iterator that advances by one takes, if that is a constant.
@@ -151,6 +175,8 @@ struct Look<'a> {
     inside: Option<Inside>,
     /// Whether vectors along neighbours do badly or not at all: a map inside says so, or there is a loop of the program.
     apart: bool,
+    /// Whether lanes leave a loop at different times.
+    parts: bool,
     in_order: f64,
     in_lanes: f64,
     /// What costs the most of what goes lane by lane, where that stands, and what it is.
@@ -253,6 +279,7 @@ impl Visitor for Look<'_> {
             StmtKind::Loop(node) => {
                 self.apart = true;
                 let masked = self.classes.is_masked_loop(node);
+                self.parts |= masked;
                 let idle = if masked { IDLE } else { 1.0 };
                 let until = if masked { Effects::of_expr(&node.cond) } else { OrdSet::new() };
                 let around = std::mem::replace(&mut self.until, until);
@@ -261,6 +288,7 @@ impl Visitor for Look<'_> {
             }
             StmtKind::Map(map) => {
                 let own = if vectorisable(self.program, self.func, map) { own_lanes(map) } else { 1.0 };
+                self.parts |= self.classes.is_ragged(map);
                 let waiting = if self.waits(map) { RAGGED } else { 1.0 };
                 let around = self.inside.replace(Inside::of(self.program, self.func, map, self.weight));
                 self.with(TURNS * own, TURNS * waiting, |look| look::walk_stmt(look, stmt));
