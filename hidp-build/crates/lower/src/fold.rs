@@ -309,7 +309,8 @@ impl Lowerer<'_> {
         (begin, end): (Expr, Expr),
     ) {
         let ranges = self.import_ranges(ranges);
-        let strides: Vec<Expr> = strides.iter().map(|stride| self.import(stride)).collect();
+        let ranges = self.in_whole_rows(map, ranges);
+        let strides: Vec<Expr> = strides.iter().take(ranges.len()).map(|stride| self.import(stride)).collect();
         let (block, total) = (self.import(block), self.import(total));
         let Some(last) = ranges.last().cloned() else { return self.defect(ITERATORS) };
         let partials: Vec<VarId> = partials.iter().map(|partial| self.capture(*partial)).collect();

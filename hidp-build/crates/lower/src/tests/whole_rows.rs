@@ -28,6 +28,8 @@ fn iterators_that_number_all_elements_run_as_one() {
     assert_eq!(outer_loops("y := [0:H); x := [0:W);", "m[y][x] += n;"), 0);
     // The outermost of them may leave some out, and what they start at may differ.
     assert_eq!(outer_loops("y := [1:H); x := [0:W); c := [0:3);", "b[y][x][c] = a[y-1][x][c];"), 0);
+    let fold = "function f input float a[H][W][3]; output float s; { map { y := [0:H); x := [0:W); c := [0:3); _t = a[y][x][c]; } reduce(\"+\", s, _t, y := [*], x := [*], c := [*]); }";
+    assert_eq!(around(fold), 0);
     assert_eq!(outer_loops("y := [1:H); x := [1:W); c := [0:3);", "b[y][x][c] = a[y-1][x-1][c];"), 1);
 }
 
