@@ -204,7 +204,7 @@ pub enum Way {
     Prefix {
         /// Cells of a part.
         part: u32,
-        /// Tables of fewer than [`prefix::FEWEST`] cells; none where these have parts as well.
+        /// What short tables have; none where these have parts as well.
         short: Option<Box<Way>>,
     },
     /// One cell after the other.
