@@ -56,15 +56,15 @@ impl<'a> PackedRows<'a> {
         };
         let WideIndex::Every { first, stride } = index else { return None };
         let is_column = |expr: &Expr| expr.kind == ExprKind::Var(node.var);
-        let start = match &first.kind {
-            ExprKind::Binary(BinOp::Add, left, right) if is_column(right) => Some(&**left),
-            _ if is_column(first) => None,
-            _ => return None,
+        let (start, at) = if let ExprKind::Binary(BinOp::Add, start, at) = &first.kind {
+            (Some(&**start), &**at)
+        } else {
+            (None, &**first)
         };
         let fits = node.lo.kind == ExprKind::Int(0)
             && node.step.kind == ExprKind::Int(1)
             && node.hi == **stride
-            && is_column(column)
+            && [&**column, at].into_iter().all(is_column)
             && path.is_empty()
             && before.iter().all(|stmt| matches!(stmt, Stmt::At(_) | Stmt::Wide(WideStmt::Here(_))));
         fits.then_some(PackedRows { tile: *tile, from: *from, start, length: stride, mask: *mask })
