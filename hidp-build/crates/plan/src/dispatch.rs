@@ -9,7 +9,8 @@ use super::device_rules::device_rules;
 use super::host_rules::host_rules;
 use super::mapping::strategy_of_threads;
 use super::measures::{
-    BALANCE, INNER, LONGEST, Measure, PARALLEL, TOTAL, WIDTH, levels, of_copies, of_nest, of_primitive, of_size,
+    BALANCE, INNER, LONGEST, Measure, PARALLEL, TOTAL, WIDTH, levels, of_copies, of_nest, of_primitive, of_sections,
+    of_size,
 };
 use super::search::{Predictions, by_times};
 use super::variants::is_variant;
@@ -262,9 +263,13 @@ fn by_shape(program: &Program, func: &Func, plans: &[Plan], model: &Model) -> Di
     let Some(dominant) = dominant(func, &maps) else {
         return Dispatch { measures: of_primitive(func), ..Dispatch::default() };
     };
-    let measures = of_nest(func, maps[dominant]);
+    let mut measures = of_nest(func, maps[dominant]);
     let mut rules = team_rules(plans, dominant, &measures, model);
-    rules.extend(narrow_rule((program, func), (maps[dominant], dominant), plans, &measures, model));
+    let of_dominant = (maps[dominant], dominant);
+    if let Some((without, rule)) = narrow_rule((program, func), of_dominant, plans, &measures, model) {
+        rules.push(rule);
+        rules.extend(left_rule((program, func), maps[dominant], without, &mut measures, model));
+    }
     rules.extend(alone_rule((program, func), (&maps, plans), dominant, &measures, model));
     Dispatch { measures, rules, ..Dispatch::default() }
 }
@@ -300,13 +305,13 @@ fn team_rules(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Mod
 }
 
 /// When a nest that prefers lanes has too few of them: the next plan that does without, unless other nests would lose whole iterations in lanes.
-fn narrow_rule(
+fn narrow_rule<'p>(
     (program, func): (&Program, &Func),
     (map, dominant): (&Map, usize),
-    plans: &[Plan],
+    plans: &'p [Plan],
     measures: &[Measure],
     model: &Model,
-) -> Option<Rule> {
+) -> Option<(&'p Plan, Rule)> {
     let strategy = |plan: &Plan| plan.nests.get(dominant).map(strategy_of_threads);
     let lanes = strategy(plans.first()?).filter(|first| matches!(first, Strategy::Lanes | Strategy::Wide))?;
     let without = plans.iter().find(|plan| strategy(plan) == Some(Strategy::Rows))?;
@@ -326,7 +331,23 @@ fn narrow_rule(
         Bound::Fixed(model.narrow.into())
     };
     let conditions = vec![Condition { measure: width, least: false, bound }];
-    (!measures.is_empty()).then(|| Rule { conditions, plan: without.name.clone() })
+    (!measures.is_empty()).then(|| (without, Rule { conditions, plan: without.name.clone() }))
+}
+
+/// When groups of lanes would be left for what is too long for them, and be fewer than threads: one thread has all iterations of a group.
+fn left_rule(
+    (program, func): (&Program, &Func),
+    map: &Map,
+    without: &Plan,
+    measures: &mut Vec<Measure>,
+    model: &Model,
+) -> Option<Rule> {
+    let held = wide::held(program, func, map)?;
+    let parallel = measures.iter().position(|measure| measure.name == PARALLEL)?;
+    measures.push(of_sections(func, map, &measures[parallel].value)?);
+    let long = Condition { measure: measures.len() - 1, least: true, bound: Bound::Fixed(held) };
+    let few = Condition { measure: parallel, least: false, bound: Bound::PerThread(model.vector_bytes.into()) };
+    Some(Rule { conditions: vec![few, long], plan: without.name.clone() })
 }
 
 #[cfg(test)]
@@ -355,6 +376,24 @@ mod tests {
             let (_, rules) = of(text);
             assert!(rules.contains(&"parallel < 8 * threads: rows".to_owned()), "{text}: {rules:?}");
         }
+    }
+
+    #[test]
+    fn groups_that_are_left_are_shared_where_they_are_few() {
+        let text = "recurrence int d(i := [0:N], j := [0:M]) input uint8 s[N], t[M];
+            { if (i == 0) return int(j); if (j == 0) return int(i);
+              return min(d(i-1, j-1) + (s[i-1] == t[j-1] ? 0 : 1), min(d(i-1, j), d(i, j-1)) + 1); }
+            function f input uint8 s[Y], t[Z]; input long a[R+1], b[R+1]; output int y[R];
+            { map { r := [0:R); y[r] = d(a[r+1]-a[r], b[r+1]-b[r]; s = s[a[r]:a[r+1]), t = t[b[r]:b[r+1])); } }";
+        let (measures, rules) = of(text);
+        assert_eq!(measures, ["parallel = R", "section = max(Y, Z) / R"]);
+        assert_eq!(rules, ["parallel < 8 * threads: rows", "parallel < 64 * threads and section >= 255: rows"]);
+        let one_side = text
+            .replace("s[Y]", "s[N]")
+            .replace("a[R+1], ", "")
+            .replace("a[r+1]-a[r]", "N")
+            .replace("s = s[a[r]:a[r+1])", "s = s");
+        assert_eq!(of(&one_side).0, ["parallel = R", "section = Z / R"], "one that all have is no section");
     }
 
     #[test]

@@ -9,6 +9,12 @@
 //! | `longest` | the longest segment, where the segments' bounds are arguments and there are few |
 //! | `balance` | all segments' elements over the longest: how many threads the segments keep busy |
 //!
+//! Entries whose lanes leave what is too long for them have this too:
+//!
+//! | measure | is |
+//! |---|---|
+//! | `section` | elements of the longest of an iteration's sections, on average |
+//!
 //! Entries that have compositions of codelets have this too:
 //!
 //! | measure | is |
@@ -30,7 +36,7 @@ use hidp_ir::par::{
     VarId, VarKind,
 };
 use hidp_syntax::ordered::OrdMap;
-use hidp_syntax::ty::Scalar;
+use hidp_syntax::ty::{Scalar, Ty};
 
 /// Names of measures.
 pub(super) const SIZE: &str = "size";
@@ -38,6 +44,7 @@ pub(super) const PARALLEL: &str = "parallel";
 pub(super) const INNER: &str = "inner";
 pub(super) const TOTAL: &str = "total";
 pub(super) const WIDTH: &str = "width";
+pub(super) const SECTION: &str = "section";
 pub(super) const LONGEST: &str = "longest";
 pub(super) const BALANCE: &str = "balance";
 pub(super) const OPERATIONS: &str = "operations";
@@ -126,6 +133,37 @@ pub(super) fn of_nest(func: &Func, map: &Map) -> Vec<Measure> {
     }
     measures.extend(segment_measures(bounds_inside(func, map), &parallel));
     measures
+}
+
+/// The mean length of the sections of vectors that iterations copy, of which there are so many; the longest one's of several.
+pub(super) fn of_sections(func: &Func, map: &Map, parallel: &Expr) -> Option<Measure> {
+    let mut extents: Vec<&Expr> = Vec::new();
+    visit::walk_stmts(&map.body, |stmt| {
+        let StmtKind::Map(copy) = &stmt.kind else { return };
+        let [iter] = &copy.iters[..] else { return };
+        visit::walk_places(&copy.body, |place, _| {
+            let var = &func.vars[place.array];
+            let is_section = matches!(&place.index[..], [index] if begins_elsewhere(func, index, iter.var));
+            if is_section && matches!(var.kind, VarKind::Param(_)) && !extents.contains(&&var.shape[0]) {
+                extents.push(&var.shape[0]);
+            }
+        });
+    });
+    let longest = |left: Expr, right: Expr| Expr {
+        ty: Ty::LONG,
+        span: left.span,
+        kind: ExprKind::Math(MathFn::Max, vec![left, right]),
+    };
+    let total = extents.into_iter().cloned().reduce(longest)?;
+    Some(Measure::new(SECTION, mean(closed(func, total)?, parallel)?))
+}
+
+/// Whether it is the iterator and what data or an iterator around say.
+fn begins_elsewhere(func: &Func, index: &Expr, iter: VarId) -> bool {
+    let ExprKind::Binary { op: BinOp::Add, left, right, .. } = &index.kind else { return false };
+    let mut differs = false;
+    visit::walk_expr_vars(left, |var, _| differs |= matches!(func.vars[var].kind, VarKind::Local | VarKind::Iter));
+    differs && matches!(right.kind, ExprKind::Read(read) if read == iter)
 }
 
 /// Measures of the first primitive of a function without nests. It has one version, but tuners may vary how it runs.

@@ -71,6 +71,21 @@ fn is_question(program: &Program, expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Call(function, _) if Some(function) == program.lanes)
 }
 
+/// The length of the longest array of constant size that lanes have where they leave a branch for it: iterations of longer ones leave.
+pub(crate) fn held(program: &Program, func: &Func, map: &Map) -> Option<i64> {
+    let leave = Leave { program, func, unknown: unknown(program, func, map) };
+    let mut held = None;
+    visit::walk_stmts(&map.body, |stmt| {
+        let StmtKind::If { then, otherwise, .. } = &stmt.kind else { return };
+        let Some(left) = leave.left(then, otherwise) else { return };
+        for var in visit::declared(if left { otherwise } else { then }) {
+            let extents = func.vars[var].shape.iter().filter_map(Expr::as_int);
+            held = held.max(extents.filter_map(|extent| i64::try_from(extent).ok()).max());
+        }
+    });
+    held
+}
+
 /// Whether a block computes more than a few values.
 fn computes(block: &Block) -> bool {
     let mut found = false;

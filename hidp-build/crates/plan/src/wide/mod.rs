@@ -38,7 +38,7 @@ use hidp_ir::par::visit::{self, Visitor, look};
 use hidp_syntax::ordered::OrdSet;
 pub use jam::{Apart, Jam, has_loop, jam, jams};
 pub(crate) use jam::{NOTHING_SHARED, tried};
-pub(crate) use left::asks_for_lanes;
+pub(crate) use left::{asks_for_lanes, held};
 pub use left::{in_lanes, is_for_devices, is_for_lanes};
 pub(crate) use lengths::has_lengths;
 pub use lengths::length;
