@@ -103,7 +103,7 @@ namespace entry_k_4near_seven {
     const int64_t total_12 = count_8 * count_10;
     [[maybe_unused]] const int64_t stride_13 = hidp::max<int64_t>(total_12, 1L);
     [[maybe_unused]] const int64_t total_14 = count_6 * total_12;
-    if (!hidp::launch_either<thread_map0_k0_narrow_items, thread_map0_k0_items, hidp::Thread, 128, 4>(hidp::fits(2.0 + 2.0 * hidp::size(J_3) + 2.0 * hidp::size(J_3) * hidp::size(K_4) + hidp::size(J_3) * hidp::size(K_4) * hidp::size(count_6) + hidp::size(J_3) * hidp::size(count_6) + 2.0 * hidp::size(K_4) + hidp::size(K_4) * hidp::size(count_8) + hidp::size(count_10) + hidp::size(count_6) + hidp::size(count_8)), hidp::here(host), hidp::over(count_6, count_8, count_10), b_1, I_2, J_3, K_4, count_6, count_8, count_10, a_0)) return host.finish();
+    if (!hidp::launch_either<thread_map0_k0_narrow_items, thread_map0_k0_items, hidp::Thread, 128, 4>(hidp::fits(2.0 + 2.0 * hidp::size(J_3) + 2.0 * hidp::size(J_3) * hidp::size(K_4) + hidp::size(J_3) * hidp::size(K_4) * hidp::size(count_6) + hidp::size(J_3) * hidp::size(count_6) + 2.0 * hidp::size(K_4) + hidp::size(K_4) * hidp::size(count_8) + hidp::size(count_6) + hidp::size(count_8) + hidp::size(count_10)), hidp::here(host), hidp::over(count_6, count_8, count_10), b_1, I_2, J_3, K_4, count_6, count_8, count_10, a_0)) return host.finish();
     return host.finish();
   }
 

@@ -228,7 +228,7 @@ HIDP_UNROLL_BY(8)
     const int64_t partials_7 = C_3 * parts_5;
     const hidp::Any<int32_t> partial_8 = host.alloc<int32_t>(hidp::max<int64_t>(partials_7, 1L), false, 0);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    if (!hidp::launch_either<split_part0_k0_narrow_items, split_part0_k0_items, hidp::Thread, 256>(hidp::fits(2.0 + 2.0 * hidp::size(C_3) + hidp::size(C_3) * hidp::size(least_6) * hidp::size(parts_5) + 4.0 * hidp::size(C_3) * hidp::size(parts_5) + hidp::size(R_2) + hidp::size(least_6) + hidp::size(least_6) * hidp::size(parts_5) + 3.0 * hidp::size(parts_5)), hidp::here(host), hidp::over(parts_5, C_3), C_3, R_2, least_6, narrow_4, parts_5, A_0, partial_8)) return host.finish();
+    if (!hidp::launch_either<split_part0_k0_narrow_items, split_part0_k0_items, hidp::Thread, 256>(hidp::fits(2.0 + hidp::size(C_3) + hidp::size(C_3) * hidp::size(least_6) * hidp::size(parts_5) + 2.0 * hidp::size(C_3) * hidp::size(parts_5) + hidp::size(C_3) * hidp::size(parts_5) + hidp::size(R_2) + hidp::size(least_6) + hidp::size(least_6) * hidp::size(parts_5) + 2.0 * hidp::size(parts_5) + hidp::size(parts_5) * hidp::size(C_3) + hidp::size(parts_5) + hidp::size(C_3)), hidp::here(host), hidp::over(parts_5, C_3), C_3, R_2, least_6, narrow_4, parts_5, A_0, partial_8)) return host.finish();
     if (parts_5 >= 512L) {
       if (!hidp::launch<split_combine1_k1_items, hidp::Block, 256>(hidp::here(host), hidp::over(C_3), y_1, C_3, parts_5, partial_8)) return host.finish();
     } else {

@@ -9,7 +9,6 @@ use crate::c_like::{Dialect, Scope, name};
 use hidp_ir::imp::{BlockCopy, Expr, Grid, Kernel, KernelId, Level, Size, Stmt, Sum, Unit, VarId, VarKind};
 use hidp_ir::par::FoldFn;
 use hidp_syntax::index::Id;
-use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::ty::Ty;
 
 /// Device units.
@@ -224,16 +223,9 @@ fn fits(most: &Sum, args: &[String], extents: &[String]) -> String {
         Size::Param(at) => format!("hidp::size({})", args[*at]),
         Size::Extent(at) => format!("hidp::size({})", extents[*at]),
     };
-    // Parameters and extents may be the same.
-    let mut terms: OrdMap<Vec<String>, f64> = OrdMap::new();
-    for (sizes, factor) in most.terms() {
-        let mut texts: Vec<String> = sizes.iter().map(size).collect();
-        texts.sort_unstable();
-        *terms.entry(texts).or_default() += factor;
-    }
-    let term = |(sizes, factor): (&Vec<String>, &f64)| {
-        let factor = (*factor != 1.0 || sizes.is_empty()).then(|| format!("{factor:?}"));
-        factor.into_iter().chain(sizes.iter().cloned()).collect::<Vec<_>>().join(" * ")
+    let term = |(sizes, factor): (&[Size], f64)| {
+        let factor = (factor != 1.0 || sizes.is_empty()).then(|| format!("{factor:?}"));
+        factor.into_iter().chain(sizes.iter().map(size)).collect::<Vec<_>>().join(" * ")
     };
-    format!("hidp::fits({})", terms.iter().map(term).collect::<Vec<_>>().join(" + "))
+    format!("hidp::fits({})", most.terms().map(term).collect::<Vec<_>>().join(" + "))
 }
