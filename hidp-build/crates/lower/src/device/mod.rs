@@ -61,7 +61,7 @@ mod written;
 use super::build::Role;
 use super::{DEVICE, Defect, Lowerer, UnitTarget, sound};
 use hidp_ir::imp::visit::each_stmt;
-use hidp_ir::imp::{Entry, Level, Site, SiteId, Stmt, Unit, VarId};
+use hidp_ir::imp::{Entry, Level, Site, SiteId, Stmt, Unit, VarId, shared_bytes};
 use hidp_ir::par::{Func, FuncId, Program};
 use hidp_plan::Plan;
 use hidp_plan::target::{DeviceModel, Model};
@@ -119,6 +119,7 @@ fn unit(
         exchanged: registers::Exchanged::default(),
     });
     let mut unit = lowerer.unit(UnitTarget::Device)?;
+    join_what_fits(program, &mut unit, device.shared as usize);
     let mut positions = OrdMap::new();
     each_stmt(&unit.host.body, &mut |stmt| {
         if let Stmt::LaunchGrid { kernel, extents, .. } = stmt {
@@ -135,6 +136,19 @@ fn unit(
         }
     }
     Ok(unit)
+}
+
+/// What does several launches has the shared arrays of all: kernels for which there is no room any more are launched alone.
+fn join_what_fits(program: &Program, unit: &mut Unit, most: usize) {
+    let mut joined: OrdMap<u32, usize> = OrdMap::new();
+    for (_, kernel) in unit.kernels.iter_mut() {
+        let own = shared_bytes(program, &kernel.function);
+        if let Some(grid) = kernel.grid.as_mut().filter(|grid| grid.joined) {
+            let taken = joined.entry(grid.block).or_default();
+            grid.joined = *taken + own <= most;
+            *taken += if grid.joined { own } else { 0 };
+        }
+    }
 }
 
 impl<'a> Lowerer<'a> {

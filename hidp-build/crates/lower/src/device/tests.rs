@@ -396,6 +396,26 @@ fn arrays_that_lanes_share_are_in_shared_memory_as_far_as_it_has_room() {
 }
 
 #[test]
+fn launches_are_joined_while_shared_memory_has_room_for_all() {
+    let step = |to, from| {
+        format!(
+            "map {{ m := [0:M); int a[4096];
+               map {{ i := [0:4096); a[i] = {from}[M-1-m][i]; }}
+               map {{ i := [0:4096); {to}[m][i] = a[4095-i]; }} }}"
+        )
+    };
+    let loops = [step("y", "x"), step("x", "y")].concat().repeat(2);
+    let entry = lowered(&format!(
+        "function f input int steps; inout int x[M][4096], y[M][4096];
+         {{ for (int s = 0; s < steps; s += 1) {{ {loops} }} }}"
+    ));
+    let block = unit(&entry, "block");
+    assert_eq!(homes(block), (vec![4096; 4], 0));
+    let joined = block.kernels.iter().map(|(_, kernel)| kernel.grid.is_some_and(|grid| grid.joined));
+    assert_eq!(joined.collect::<Vec<_>>(), [true, true, true, false], "48 of 64 KiB");
+}
+
+#[test]
 fn devices_load_behind_conditions() {
     let program = "function f input uint8 a[H][W]; output uint8 b[H][W];
         { map { y := [0:H); x := [0:W); b[y][x] = y > 3 && a[y][x] > 7 ? 1 : 0; } }";
