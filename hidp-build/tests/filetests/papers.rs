@@ -36,7 +36,7 @@ const REFERENCES: [(&str, Reference); 13] = [
 ];
 
 /// Of the dimensions, in order of the header.
-const SIZES: [&[i64]; 6] = [&[1, 1, 1], &[2, 3, 2], &[3, 2, 4], &[5, 4, 3], &[9, 2, 6], &[12, 7, 5]];
+const SIZES: [&[i64]; 6] = [&[1, 1, 1], &[2, 3, 2], &[3, 2, 4], &[5, 4, 3], &[33, 2, 6], &[12, 7, 5]];
 
 /// Arguments of a call: dimensions, and scalars of arrays and structs one after the other.
 struct Given {
