@@ -270,8 +270,7 @@ impl Lowerer<'_> {
     pub(super) fn host_fold(&mut self, map: &Map, span: Span) {
         let ranges = self.ranges(map);
         let (strides, total) = self.strides(&ranges);
-        // One run is everything where the order is fixed.
-        let block = self.run_of(map).unwrap_or_else(|| make::max(total.clone(), make::long(1)));
+        let block = self.host_run(map, &total);
         let block = self.body.fix("block", block);
         let runs = self.body.fix("runs", make::ceil_div(total.clone(), block.clone()));
         let partials: Vec<VarId> = map.folds.iter().map(|fold| self.partials(fold, &runs)).collect();
@@ -290,6 +289,18 @@ impl Lowerer<'_> {
         for (fold, partial) in map.folds.iter().zip(partials) {
             self.combine(fold, partial, &runs);
         }
+    }
+
+    /// Iterations of a run that threads share. Where any runs have the same result, few iterations of unequal work are dealt in short ones.
+    fn host_run(&self, map: &Map, total: &Expr) -> Expr {
+        // One run is everything where the order is fixed.
+        let Some(run) = self.run_of(map) else { return make::max(total.clone(), make::long(1)) };
+        let in_lanes = self.in_lanes(map) || self.mapping.strategy == Strategy::Wide;
+        if !plan::irregular(map) || in_lanes || map.folds.iter().any(plan::rounds) {
+            return run;
+        }
+        let share = make::div(total.clone(), make::long(self.model.irregular_parts.into()));
+        make::min(make::add(share, make::long(1)), run)
     }
 
     pub(super) fn partials(&mut self, fold: &Fold, runs: &Expr) -> VarId {

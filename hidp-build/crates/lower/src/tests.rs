@@ -225,6 +225,22 @@ fn a_dot_product_is_one_launch_over_runs_of_fixed_length() {
 }
 
 #[test]
+fn few_iterations_of_unequal_work_are_dealt_in_short_runs_where_none_round() {
+    let short = |ty: &str, before: &str| {
+        let entry = lowered(&format!(
+            "function f input {ty} x[N]; output {ty} _s;
+            {{ map {{ i := [0:N); _t = x[i]; {before} }} reduce(\"+\", _s, _t, i := [*]); }}"
+        ));
+        let host = &unit(&entry, "rows").host;
+        count(&host.body, |stmt| matches!(stmt, Stmt::Let { var, .. } if host.vars[*var].name == "block")) == 1
+    };
+    let data = "while (_t > 1) _t = _t / 2;";
+    assert!(short("int", data));
+    assert!(!short("float", data));
+    assert!(!short("int", ""));
+}
+
+#[test]
 fn a_stencil_with_a_sum_is_one_launch_without_checks() {
     let text = "function f input float p[I][J], w[I][J]; output float _s; inout float q[I][J];
         { map { i := [1:I-2]; j := [1:J-2];
