@@ -1,5 +1,5 @@
-//! Iterations in a kernel of their own, which other kernels run: those of a nest that lanes leave, and all of the same nest in order. Such iterations
-//! compute by two ways, so that each copy of them would cost compilers as much as many other kernels.
+//! Iterations in a kernel of their own, which other kernels run: those that groups of lanes leave because a limit is exceeded, a check fails or a
+//! branch is not theirs, and all of the same nest in order. So compilers see them once.
 
 use std::mem;
 
@@ -8,15 +8,16 @@ use super::space::Range;
 use super::{Lowerer, make};
 use hidp_ir::imp::{Expr, ExprKind, Stmt, VarId, VarKind};
 use hidp_ir::par::Map;
-use hidp_plan as plan;
+use hidp_plan::{self as plan, Strategy};
 
 impl Lowerer<'_> {
-    /// Whether the iterations of a map are such that lanes leave.
-    pub(super) fn is_left(&self, map: &Map) -> bool {
-        !std::ptr::eq(&*plan::wide::in_lanes(self.program, self.func, map), map)
+    /// Whether lanes would run iterations of a map in order at times.
+    pub(super) fn runs_apart(&self, map: &Map) -> bool {
+        plan::wide::runs_apart(self.program, self.func, map, self.model)
     }
 
     /// Runs positions `[low, high)` of a map's only range in a kernel of their own. Whether that is so: else they need what this kernel alone has.
+    /// Where whole iterations are in lanes, maps inside have lanes of their own here; other plans have lines for them, the same ones by default.
     pub(super) fn run_apart(&mut self, map: &Map, range: &Range, [low, high]: [Expr; 2]) -> bool {
         let is_alone = map.iters.len() == 1 && map.folds.is_empty() && self.logs.is_empty() && self.copies.is_empty();
         let Some(outer) = self.outside(range).filter(|_| is_alone && self.host.is_some()) else { return false };
@@ -25,7 +26,8 @@ impl Lowerer<'_> {
         let known = self.known_ranges.clone();
         let (kernel, args) = self.kernel("map", own.span.unwrap_or(map.iters[0].span), |this, begin, end| {
             let ranges = this.import_ranges(&[outer]);
-            let inside = super::wide::last_inside(map);
+            let inside =
+                if this.mapping.strategy == Strategy::Wide { super::wide::last_inside(map) } else { Vec::new() };
             this.with_lanes(&inside, |this| {
                 this.range_loop(&ranges[0], begin, end, turns(map), &mut |this| this.iteration(map, &[]));
             });

@@ -203,7 +203,7 @@ impl Lowerer<'_> {
             let (part, total) = (this.import(&part), this.import(total));
             let begin = this.body.fix("from", make::mul(begin, part.clone()));
             let end = this.body.fix("to", make::min(make::mul(end, part), total));
-            let apart = this.mapping.strategy == Strategy::Rows && this.is_left(map) && {
+            let apart = this.mapping.strategy == Strategy::Rows && this.runs_apart(map) && {
                 let ranges = this.import_ranges(ranges);
                 ranges.first().is_some_and(|range| this.run_apart(map, range, [begin.clone(), end.clone()]))
             };

@@ -1,7 +1,7 @@
 //! Groups of whole iterations in lanes.
 
-use super::{in_kernels, lowered, unit};
-use hidp_ir::imp::{Entry, Stmt};
+use super::{count, in_kernels, lowered, unit};
+use hidp_ir::imp::{Entry, Kernel, Stmt};
 
 /// How many loops over groups of so many vectors there are.
 fn with(entry: &Entry, vectors: u8) -> usize {
@@ -33,4 +33,29 @@ fn a_divisor_of_all_lanes_is_checked_once() {
     assert!(all > 0 && all == of_all_lanes, "{all} checks, {of_all_lanes} as scalars");
     let [all, of_all_lanes] = checks("v");
     assert!(all > 0 && of_all_lanes == 0, "{all} checks, {of_all_lanes} as scalars");
+}
+
+#[test]
+fn iterations_that_groups_leave_are_a_kernel_that_rows_has_too() {
+    let entry = lowered(
+        "function f input float x[N][K], t[M]; input int at[N]; output float y[N];
+        { map { i := [0:N); float v = t[at[i]];
+          for (int n = 0; n < M; n += 1) { for (int k = 0; k < K; k += 1) { v = v * x[i][k] + 3; } }
+          y[i] = v; } }",
+    );
+    let runs = |stmt: &Stmt| matches!(stmt, Stmt::Run { .. });
+    let wide = unit(&entry, "wide");
+    assert_eq!(
+        in_kernels(wide, runs),
+        1 + [4, 2, 1].map(|vectors| with(&entry, vectors)).iter().sum::<usize>(),
+        "rows are too long, or a check failed"
+    );
+    let apart = |plan: &str| {
+        let kernels = unit(&entry, plan).kernels.iter().map(|(_, kernel)| kernel);
+        let in_order =
+            |kernel: &&Kernel| count(&kernel.function.body, |stmt| runs(stmt) || matches!(stmt, Stmt::Group(_))) == 0;
+        kernels.filter(in_order).map(|kernel| count(&kernel.function.body, |_| true)).collect::<Vec<_>>()
+    };
+    let [of_rows] = apart("rows")[..] else { panic!("one kernel: {:?}", apart("rows")) };
+    assert!(apart("wide").iter().all(|statements| *statements == of_rows), "{:?}: {of_rows}", apart("wide"));
 }

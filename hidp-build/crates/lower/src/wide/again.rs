@@ -24,12 +24,10 @@ impl Lowerer<'_> {
         let first = make::var(first, Ty::LONG);
         let count = Expr { kind: imp::ExprKind::LaneCount(lanes), ty: Ty::LONG };
         let past = self.body.fix("past", make::min(make::add(first.clone(), count), hi.clone()));
-        if leaves {
-            let low = make::sub(first.clone(), range.lo.clone());
-            let high = make::sub(past.clone(), range.lo.clone());
-            if self.run_apart(map, range, [low, high]) {
-                return self.body.leave();
-            }
+        let low = make::sub(first.clone(), range.lo.clone());
+        let high = make::sub(past.clone(), range.lo.clone());
+        if self.run_apart(map, range, [low, high]) {
+            return self.body.leave();
         }
         let at = self.body.enter_loop(&self.func.vars[range.var].name);
         self.body.bindings.insert(range.var, Binding::Fixed(make::var(at, Ty::LONG)));

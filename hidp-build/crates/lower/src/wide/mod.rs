@@ -122,12 +122,11 @@ impl Lowerer<'_> {
         };
         let (low2, high2) = (low.clone(), high.clone());
         let inner = last_inside(map);
-        let leaves = !std::ptr::eq(map, in_lanes);
         self.branch(
             fit,
             |this| this.in_groups(iterations, low, high),
             |this| {
-                if leaves && this.run_apart(map, range, [low2.clone(), high2.clone()]) {
+                if this.run_apart(map, range, [low2.clone(), high2.clone()]) {
                     return;
                 }
                 this.with_lanes(&inner, |this| {

@@ -114,7 +114,7 @@ impl Lowerer<'_> {
         let iteration = self.body.fix("iteration", make::add(marks.first.clone(), position.clone()));
         let low = make::sub(iteration.clone(), range.lo.clone());
         let high = make::add(low.clone(), make::long(1));
-        if !(leaves && self.run_apart(map, range, [low, high])) {
+        if !self.run_apart(map, range, [low, high]) {
             self.body.bindings.insert(range.var, Binding::Fixed(iteration));
             if leaves {
                 self.with_lanes(&last_inside(map), |this| this.iteration(map, accs));

@@ -24,6 +24,7 @@ use std::borrow::Cow;
 
 use super::blame::span_of;
 use super::refusal::{FAULT_ORDER, LANES, NAMED, Refusal, SEQUENCE, SHAPE};
+use crate::target::Model;
 use crate::{has_loops, inner_maps};
 use apart::apart;
 pub use classes::{Classes, Joins, continues, joins_of_branch, joins_of_loop};
@@ -126,6 +127,12 @@ fn innermost(widest: &[u8; DEEPEST]) -> Option<u8> {
 /// Whether iterations of a nest that can run so run in order at times: where they exceed a limit, or take a branch that lanes leave.
 pub fn may_be_in_order(program: &Program, func: &Func, map: &Map) -> bool {
     !limits(program, func, map).is_empty() || matches!(in_lanes(program, func, map), Cow::Owned(_))
+}
+
+/// Whether whole iterations in lanes gain, and run in order at times: for that reason, or where a check fails.
+pub fn runs_apart(program: &Program, func: &Func, map: &Map, model: &Model) -> bool {
+    let may_be = || may_be_in_order(program, func, map) || effects::may_fault(program, &func.vars, &map.body);
+    wide_shape(program, func, map).is_ok() && may_be() && gain(program, func, map, model).is_ok()
 }
 
 /// What lanes take of an array.
