@@ -1,5 +1,7 @@
 //! What `cargo xtask tune CASE` measures: entries, and the inputs for them.
 
+mod codelets;
+
 use std::path::Path;
 
 use hidp_std::tune::{Data, Tuner};
@@ -18,6 +20,7 @@ const CASES: &[TuningCase] = &[
     ("row-sums", row_sums),
     ("segmented-sort", segmented_sort),
     ("segmented-scan", segmented_scan),
+    ("codelets", codelets::codelets),
 ];
 
 /// The tuner for these arguments: those of one case if the first names one, else of all entries over the sizes that the tuner

@@ -49,7 +49,8 @@ cargo xtask <command>
   bench [CASE]  benchmarks beside their peers, as a table of ratios; `huge` checks primitives of 2^31 elements and more
   tune [CASE | ENTRY] [--seconds N] [--variants] [--fresh] …
                 measures the versions of the benchmarks' kernels; records and a report go to target/hidp-tune*. Cases
-                (gemm, spmv, row-sums, segmented-sort, segmented-scan) put their tables into docs/performance.md
+                (gemm, spmv, row-sums, segmented-sort, segmented-scan) put their tables into docs/performance.md; `codelets` is
+                the example's functions
   maths [FUNCTION …] [--isa v3] [--samples N] [--speed] [--write]
                 the largest errors of the maths functions, over all floats and many doubles; takes hours, can be stopped and goes on.
                 --speed times them beside the C library, libmvec and SLEEF; --write puts the table into docs/maths.md
