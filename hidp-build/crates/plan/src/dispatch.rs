@@ -408,7 +408,7 @@ mod tests {
         let turns = |turn: &str| of(&format!("for (int k = 0; k < turns; k = k + 1) {{ {turn} }}"));
         assert_eq!(turns("v = v * v - 2;"), ["parallel < 3: rows"]);
         let gathers = "for (int n = 0; n < 4; n = n + 1) { v = v * v - 2; } v = v * x[N - 1 - i];";
-        assert_eq!(turns(gathers), ["parallel < 4: rows"]);
+        assert_eq!(turns(gathers), ["parallel < 3: rows"]);
         assert_eq!(of("while (v * v < 9) { v = v * v - 2; }"), ["parallel < 4: rows"], "the others wait");
     }
 
@@ -521,7 +521,7 @@ mod tests {
         let long =
             "float s = 0; for (int n = 0; n < terms; n += 1) s += sin(x[i] * n) + t[n % M] * k[n % 3][1]; y[i] = s;";
         let rules = of(&function("map { j := [0:M); t[j] = w[j]; }", long));
-        assert_eq!(rules, (vec!["parallel = N".into()], vec!["parallel < 4: rows".into()]), "a copy");
+        assert_eq!(rules, (vec!["parallel = N".into()], vec!["parallel < 3: rows".into()]), "a copy");
         assert_eq!(of(&function("map { j := [0:M); t[j] = w[j] * 2; }", long)), rules, "what has no loop");
         let short = "y[i] = x[i] * t[i % M] + k[i % 3][1];";
         assert_eq!(of(&function("map { j := [0:M); t[j] = w[j]; }", short)).0, ["parallel = N"]);

@@ -61,7 +61,7 @@ pub struct Model {
     pub narrow: u32,
     /// Minimum number of whole iterations in lanes.
     pub narrow_whole: u32,
-    /// The same where lanes go through loops together, and nothing is done lane by lane.
+    /// The same where lanes go through loops together.
     pub narrow_together: u32,
     /// Iterations per thread from which lanes may take a way of their own, where those in order have another.
     pub own_way: u32,

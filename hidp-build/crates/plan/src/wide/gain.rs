@@ -3,14 +3,16 @@
 use super::costs::{
     ADDED, ATOMIC, BRANCH, CALL, Calls, Cost, ELEMENT, FIELD, OPERATION, PRIMITIVE, SAME, SEARCH, UPDATE, of_operator,
 };
-use super::{Classes, WideShape, apart, counters, in_lanes, is_row, jams, numbers, numbers_at, packed, wide_shape};
+use super::{
+    Classes, WideShape, apart, counters, in_lanes, is_long, is_row, jams, numbers, numbers_at, packed, wide_shape,
+};
 use crate::blame::span_of;
 use crate::copied::copied_targets;
 use crate::mapping::{Strategy, key};
 use crate::refusal::{GAIN, Refusal, SHAPE};
 use crate::shape::{Stride, coefficient, stride_of};
 use crate::target::Model;
-use hidp_ir::par::effects::{Effects, may_fault};
+use hidp_ir::par::effects::Effects;
 use hidp_ir::par::lanes::vectorisable;
 use hidp_ir::par::visit::{self, Role, Visitor, look};
 use hidp_ir::par::{
@@ -47,9 +49,8 @@ pub(crate) fn gain(program: &Program, func: &Func, map: &Map, model: &Model) -> 
         let why = "iterations have no loops, or maps alone, so that vectors run along neighbours anyhow";
         return Err(GAIN.refused(span_of(map), why));
     }
-    if let Some(count) = constant_count(lane)
-        && count < i128::from(model.narrow_whole)
-    {
+    let least = if look.goes_together(map, model) { model.narrow_together } else { model.narrow_whole };
+    if constant_count(lane).is_some_and(|count| count < i128::from(least)) {
         return Err(GAIN.refused(lane.span, "its range has fewer iterations than pay for lanes"));
     }
     if MARGIN * look.in_lanes <= look.in_order {
@@ -60,14 +61,11 @@ pub(crate) fn gain(program: &Program, func: &Func, map: &Map, model: &Model) -> 
     Err(GAIN.refused(at, why))
 }
 
-/// Whether lanes go through all loops together, and nothing is done lane by lane: a group takes hardly longer than two iterations in order, and
-/// compilers little time for a copy.
+/// Whether lanes go through all loops together, and the last group has one vector: it takes hardly longer than a few iterations in order.
 pub(crate) fn goes_together(program: &Program, func: &Func, map: &Map, model: &Model) -> bool {
     let map = &*in_lanes(program, func, map);
     let classes = Classes::of(map);
-    let together = |look: Look<'_>| !look.parts && look.slowest.is_none();
-    let is_cheap = !may_fault(program, &func.vars, &map.body) && jams(func, map, &classes, model.jam_rows).is_empty();
-    is_cheap && looked(program, func, map, &classes, model).is_ok_and(together)
+    looked(program, func, map, &classes, model).is_ok_and(|look| look.goes_together(map, model))
 }
 
 /// What an iteration costs, in order and in lanes.
@@ -184,6 +182,10 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
+    fn goes_together(&self, map: &Map, model: &Model) -> bool {
+        !self.parts && !is_long(map, model) && jams(self.func, map, self.classes, model.jam_rows).is_empty()
+    }
+
     fn count(&mut self, cost: Cost, at: Span) {
         let wide = if cost.slow.is_some() { 1.0 } else { self.width };
         let in_lanes = self.weight.in_lanes * cost.in_lanes * wide;
@@ -370,14 +372,20 @@ mod tests {
 
     #[test]
     fn ranges_that_are_always_short_have_no_lanes() {
-        let text = |count: u32| {
-            format!(
+        let why = |count: u32, turns: &str| {
+            of(&format!(
                 "function f input float x[8]; inout int y[8];
-                {{ map {{ i := [0:{count}); float v = x[i]; int k = 0; while (v > 1) {{ v = v * 0.5; k = k + 1; }} y[i] = k; }} }}"
-            )
+                {{ map {{ i := [0:{count}); float v = x[i]; int k = 0; {turns} {{ v = v * 0.5; k = k + 1; }} y[i] = k; }} }}"
+            ))
+            .0
         };
-        assert_eq!(of(&text(4)).0, "kept");
-        assert_eq!(of(&text(3)).0, "excluded: its range has fewer iterations than pay for lanes");
+        let short = "excluded: its range has fewer iterations than pay for lanes";
+        assert_eq!([4, 3].map(|count| why(count, "while (v > 1)")), ["kept", short]);
+        assert_eq!(
+            [3, 2].map(|count| why(count, "while (k < 99)")),
+            ["kept", short],
+            "lanes go through the loop together"
+        );
     }
 
     #[test]

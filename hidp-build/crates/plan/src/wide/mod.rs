@@ -32,6 +32,7 @@ pub use costly::{is_costly, is_costly_block};
 pub use counters::{Counter, counted, counters, tests};
 pub use ends::{Ends, ends, narrow, times_wider};
 pub(crate) use ends::{has_ends, has_wide_ends};
+use flight::is_long;
 pub(crate) use flight::{comes_first, ends_apart, part_early, suits_few_registers, with_one_copy};
 pub(crate) use gain::{gain, goes_together};
 use hidp_ir::par::effects;
