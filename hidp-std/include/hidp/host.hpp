@@ -52,20 +52,16 @@ class Host {
   template <class T>
   T *alloc(int64_t count, bool zero, uint32_t site) {
     const size_t bytes = bytes_of(count, sizeof(T));
+    if (bytes <= sizeof(Slot) && free_slots_ != 0) return static_cast<T *>(take_slot(zero));
     void *block = bytes > kMostBytes ? nullptr : take(bytes);
     if (block == nullptr) raise_allocation(trap, site, bytes);
     else if (zero) parallel_zero(context, block, bytes, workers());
     return static_cast<T *>(block);
   }
-  __attribute__((noinline)) void free(const void *block) {
-    for (Page *page = &first_; page != nullptr; page = page->next) {
-      for (size_t at = 0; at < page->used; ++at) {
-        if (page->blocks[at] != block) continue;
-        hidp2_pool_give(context, page->blocks[at]);
-        page->blocks[at] = page->blocks[--page->used];
-        return;
-      }
-    }
+  void free(const void *block) {
+    const size_t offset = reinterpret_cast<uintptr_t>(block) - reinterpret_cast<uintptr_t>(slots_);
+    if (offset < sizeof(slots_)) free_slots_ |= 1u << offset / sizeof(Slot);
+    else free_block(block);
   }
 
   // The same for workers, which may come at one time. Null if there is no storage.
@@ -75,7 +71,7 @@ class Host {
   }
   void free_shared(const void *block) {
     const Locked locked(busy_);
-    free(block);
+    free_block(block);
   }
 
  private:
@@ -85,6 +81,29 @@ class Host {
     size_t used = 0;
     void *blocks[kBlocks];
   };
+  // Storage of little: the pool has a lock, which takes longer than a fold of some elements.
+  struct alignas(64) Slot {
+    unsigned char bytes[256];
+  };
+  static constexpr unsigned kSlots = 4;
+
+  void *take_slot(bool zero) {
+    Slot *slot = slots_ + __builtin_ctz(free_slots_);
+    free_slots_ &= free_slots_ - 1;
+    if (zero) __builtin_memset(slot, 0, sizeof(Slot));
+    return slot;
+  }
+
+  __attribute__((noinline)) void free_block(const void *block) {
+    for (Page *page = &first_; page != nullptr; page = page->next) {
+      for (size_t at = 0; at < page->used; ++at) {
+        if (page->blocks[at] != block) continue;
+        hidp2_pool_give(context, page->blocks[at]);
+        page->blocks[at] = page->blocks[--page->used];
+        return;
+      }
+    }
+  }
 
   __attribute__((noinline)) void *take(size_t bytes) {
     Page *page = &first_;
@@ -105,6 +124,8 @@ class Host {
   hidp_call *call_;
   Page first_;
   bool busy_ = false;
+  unsigned free_slots_ = (1u << kSlots) - 1;
+  Slot slots_[kSlots];
 };
 
 template <class T>

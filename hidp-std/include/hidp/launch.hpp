@@ -106,10 +106,15 @@ inline int64_t threads_worth(const Host &host, int64_t parts, int64_t work, int6
 }
 
 HIDP_KERNEL bool serial_parts(Host &host, int64_t extent, PartBody body) {
-  FirstFault first;
   Worker worker(host.context);
-  run_part(worker, first, 0, 0, extent, body);
-  return first.finish(host.trap);
+  for (int64_t begin = 0; begin < extent && !worker.trap.raised;) {
+    const int64_t stop = extent - begin > kTurn ? begin + kTurn : extent;
+    body(worker, begin, stop);
+    begin = stop;
+  }
+  fence_streams(worker);
+  if (HIDP_UNLIKELY(worker.trap.raised)) host.trap = worker.trap;
+  return !worker.trap.raised;
 }
 
 // Parts in turn for several threads: each begins with neighbouring ones of its own, which a later call finds in its caches again,

@@ -17,7 +17,7 @@ class Scratch {
   explicit Scratch(hidp_context *context) : context_(context) {}
   ~Scratch() {
     release(Mark{nullptr, 0});
-    hidp2_pool_give(context_, spare_);
+    if (spare_ != nullptr) hidp2_pool_give(context_, spare_);
   }
   Scratch(const Scratch &) = delete;
   Scratch &operator=(const Scratch &) = delete;
