@@ -475,10 +475,44 @@ HIDP_INLINE Wide<T, B, G> wide_gather(const Mask<B, G> &mask, T *base, const Wid
   const Spilled<int64_t, B, G> indices(index);
   return wide_load_lanes(mask, base, [&](int lane) { return indices.lane[lane]; });
 }
+#if defined(HIDP_LANE_BITS) && !defined(__clang__)
+// Whether lanes may take elements from two registers, which hold 32 of them: where there are fewer lanes, loads do as well.
+template <class T, class N, int B, int G>
+constexpr bool kLooksUp = sizeof(T) == 4 && std::is_same_v<N, uint8_t> && Wide<T, B, G>::kLanes >= 32;
+// Which of 32 elements lanes of a mask want, a bit for each.
+template <int B, int G>
+HIDP_INLINE uint32_t wanted_elements(const Mask<B, G> &mask, const Wide<int32_t, B, G> &index) {
+  using W = Wide<int32_t, B, G>;
+  typename W::Part wanted{};
+#pragma GCC unroll 64
+  for (int at = 0; at < W::kParts; ++at) {
+    wanted |= part_choose(part_mask<W>(mask, at), (typename W::Part{} + 1) << (index.part[at] & 31), typename W::Part{});
+  }
+  const auto words = (typename LaneVector<uint64_t, 8>::type)wanted;
+  uint64_t all = 0;
+  for (int at = 0; at < 8; ++at) all |= words[at];
+  return uint32_t(all | all >> 32);
+}
+// Of 32 elements, of which only those are accessed that lanes of the mask want.
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_look_up(const Mask<B, G> &mask, const T *from, const Wide<uint8_t, B, G> &index) {
+  using W = Wide<T, B, G>;
+  using Numbers = typename Wide<int32_t, B, G>::Part;
+  const auto numbers = wide_cast<int32_t>(index);
+  const uint32_t wanted = wanted_elements(mask, numbers);
+  const auto lower = part_load<Numbers>(wanted & 0xffff, from), upper = part_load<Numbers>(wanted >> 16, from + 16);
+  return wide_parts<W>([&](int at) HIDP_INLINED { return (typename W::Part)__builtin_shuffle(lower, upper, numbers.part[at]); });
+}
+#endif
 // The same where `same` and an index of each lane say, together. Lanes that are not in the mask read what one that is reads.
 template <class T, class N, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_gather(const Mask<B, G> &mask, const T *base, int64_t same, const Wide<N, B, G> &index) {
   using W = Wide<T, B, G>;
+#if defined(HIDP_LANE_BITS) && !defined(__clang__)
+  if constexpr (kLooksUp<T, N, B, G>) {
+    if (!wide_any(mask & (index >= wide_splat<B, G>(N{32})))) return wide_look_up(mask, base + same, index);
+  }
+#endif
   Spilled<N, B, G> indices(index);
   if (HIDP_UNLIKELY(!wide_all(mask))) {
     const Spilled<bool, B, G> chosen(mask);
