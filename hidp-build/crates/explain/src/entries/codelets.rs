@@ -3,7 +3,7 @@
 use hidp_build::compiler::pipeline::{PipelineInput, alternatives, front};
 use hidp_ir::par::{FuncId, Program};
 use hidp_plan::target::{CallLevels, DeviceModel, Model};
-use hidp_plan::{Models, composed};
+use hidp_plan::{Composed, Models, composed};
 use hidp_syntax::diag::Sink;
 
 /// The program as checked, which still has its codelets.
@@ -19,16 +19,21 @@ impl Codelets {
         Codelets { program, device: input.options.cuda.then(DeviceModel::cuda) }
     }
 
-    /// A line for each, and another for devices.
+    /// A line for each and one on the search, and others for devices.
     pub(super) fn lines(&self, entry: &str) -> Vec<String> {
         let Some(program) = &self.program else { return Vec::new() };
         let Some(entry) = program.entries.iter().copied().find(|id| program.funcs[*id].name == entry) else {
             return Vec::new();
         };
-        let fates = |levels: &CallLevels| composed(program, entry, levels).codelets;
-        let host = fates(&Model::cpu().calls).into_iter().map(|fate| fate.to_string());
-        let device = self.device.iter().flat_map(|device| fates(&device.calls));
-        host.chain(device.map(|fate| format!("on devices, {fate}"))).collect()
+        let lines = |levels: &CallLevels| {
+            let Composed { codelets, cut, searched, .. } = composed(program, entry, levels);
+            let left = if cut { ", others left out unseen" } else { "" };
+            let search = (!codelets.is_empty()).then(|| format!("searched {searched}{left}"));
+            codelets.into_iter().map(|fate| fate.to_string()).chain(search).collect::<Vec<_>>()
+        };
+        let device = self.device.iter().flat_map(|device| lines(&device.calls));
+        let device = device.map(|line| format!("on devices, {line}"));
+        lines(&Model::cpu().calls).into_iter().chain(device).collect()
     }
 }
 
@@ -98,6 +103,48 @@ mod tests {
         let names: Vec<String> = all.flat_map(|(_, plans)| plans).map(|plan| plan.name).collect();
         assert!(!names.iter().any(|name| name.starts_with("boxes_boxes_boxes")), "{names:?}");
         assert!(names.iter().any(|name| name == "boxes_thread"), "{names:?}");
+    }
+
+    /// Fates, and trees of what is kept, on both targets.
+    #[test]
+    fn explanations_show_fates_and_trees() {
+        let text = "function sum input float x[N]; output float s; { s = 0; for (long i = 0; i < N; i += 1) s += x[i]; }
+            codelet sum \"parts\" when (N >= 64) tunable long p = {64};
+            { float part[p]; map { t := [0:p); sum(x[tiles t of p], part[t]); } sum(part, s); }
+            codelet sum \"long\" when (N >= 1000000000000) { s = 0; for (long i = 0; i < N; i += 1) s += x[i]; }";
+        let mut build = input(text, Options { cuda: true, ..Options::default() });
+        build.options.limits.compositions = true;
+        let program = optimised(&build);
+        let text = entries(&build, &program, &program.entries, Wanted::default(), Ok(&[]));
+        let sections = text.split("\n\n").filter_map(|section| section.split_once('\n'));
+        let fates = sections.clone().find(|(title, _)| *title == "codelets").expect("codelets").1;
+        let fates: Vec<&str> =
+            fates.lines().map(|line| line.trim_start().split("; ").next().unwrap_or_default()).collect();
+        let expected = ["adjacent", "strided"]
+            .map(|way| format!("sum \"parts\" with {way} tiles: kept in 1 composition"))
+            .into_iter()
+            .chain(["sum \"long\": kept in 1 composition".to_owned()]);
+        let expected = expected.clone().chain(expected.map(|line| format!("on devices, {line}")));
+        let (searches, fates): (Vec<&str>, Vec<&str>) = fates.into_iter().partition(|line| line.contains("searched "));
+        assert_eq!(fates, expected.collect::<Vec<_>>());
+        assert_eq!(searches.len(), 2, "{searches:?}");
+        let trees = sections.filter(|(title, _)| title.starts_with("composition ")).map(|(_, body)| {
+            let words = ["compose ", "otherwise "];
+            let tree = body.lines().filter(|line| words.iter().any(|word| line.trim_start().starts_with(word)));
+            tree.map(|line| &line[2..]).collect::<Vec<_>>().join("\n")
+        });
+        let trees: Vec<String> = trees.collect();
+        for (outer, inner) in [("host", "seq"), ("kernel", "thread")] {
+            let otherwise = format!("otherwise sum \"\" {outer}");
+            let mut expected = vec![format!("compose sum \"long\" {outer}\n{otherwise}")];
+            for way in ["adjacent", "strided"] {
+                expected.push(format!(
+                    "compose sum \"parts\" {outer} p=64 pieces({way})\n  compose sum \"\" {inner}\n  compose sum \"\" {outer}\n{otherwise}"
+                ));
+            }
+            assert!(expected.iter().all(|tree| trees.contains(tree)), "{expected:#?} {trees:#?}");
+        }
+        assert_eq!(trees.len(), 6);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use hidp_ir::par::visit::{Role, Visitor, look};
 use hidp_ir::par::{Block, Func, FuncId, Map, Program, Stmt, StmtKind, VarId, VarKind, sites};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::ordered::OrdSet;
+use std::fmt;
 
 /// What a body needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,16 +45,50 @@ impl Needs {
 
     /// Whether groups of a level can run the body.
     pub(super) fn met_by(self, level: &CallLevel) -> bool {
+        self.lack(level).is_none()
+    }
+
+    /// What groups of a level lack that the body needs.
+    pub(super) fn lack(self, level: &CallLevel) -> Option<Lack> {
         let waits = !self.waits || level.can(Capability::Sync);
+        let lacks = |lack: Lack, unless: bool| (!unless).then_some(lack);
         match (self.compound, self.maps) {
             // Its calls have levels of their own.
-            (true, false) => true,
-            (true, true) => waits && !level.deals.is_empty() || level.can(Capability::Serial),
-            (false, _) if level.can(Capability::Plans) => true,
-            (false, false) => level.can(Capability::Scalar),
+            (true, false) => None,
+            (true, true) if level.can(Capability::Serial) => None,
+            (true, true) if level.deals.is_empty() => Some(Lack::Dealing),
+            (true, true) => lacks(Lack::Waiting, waits),
+            (false, _) if level.can(Capability::Plans) => None,
+            (false, false) => lacks(Lack::Computing, level.can(Capability::Scalar)),
             // Lanes that share maps see what others wrote once they have waited.
-            (false, true) => level.can(Capability::Vector) && waits || level.can(Capability::Scalar) && !self.waits,
+            (false, true) if level.can(Capability::Vector) => lacks(Lack::Waiting, waits),
+            (false, true) if level.can(Capability::Scalar) => lacks(Lack::Lanes, !self.waits),
+            (false, true) => Some(Lack::Computing),
         }
+    }
+}
+
+/// Why groups of a level cannot run a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// Iterations of its maps make calls.
+    Dealing,
+    /// Something reads what iterations of a map wrote.
+    Waiting,
+    /// The same, where nothing but lanes could.
+    Lanes,
+    /// It computes something.
+    Computing,
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Lack::Dealing => "can neither deal out the iterations of its maps nor run them in order",
+            Lack::Waiting => "cannot wait for what the iterations of its maps write",
+            Lack::Lanes => "has no lanes that share its maps and wait for one another",
+            Lack::Computing => "computes nothing by itself",
+        })
     }
 }
 

@@ -1,8 +1,8 @@
 //! What the search asks of functions and codelets in every state: found once.
 
-use super::admit::Needs;
+use super::admit::{Lack, Needs};
 use super::is_second_way;
-use crate::target::CallLevels;
+use crate::target::{CallLevel, CallLevels};
 use hidp_ir::par::{Codelet, FuncId, Program, VarId, sites};
 use hidp_syntax::ast::PieceWay;
 use hidp_syntax::ordered::{OrdMap, OrdSet};
@@ -65,6 +65,14 @@ impl<'a> Bodies<'a> {
     /// The function itself, then its codelets.
     pub(super) fn of(&self, function: FuncId) -> &[Body<'a>] {
         &self.of[&function]
+    }
+
+    /// What each level lacks to run a codelet, if none can.
+    pub(super) fn refused(&self, function: FuncId, codelet: &Codelet) -> Vec<(String, Lack)> {
+        let own = self.of(function).iter().find(|body| body.func == codelet.func);
+        let lack = |level: &CallLevel| Some((level.name.clone(), own?.needs.lack(level)?));
+        let found: Vec<_> = self.levels.all.iter().filter_map(lack).collect();
+        if found.len() == self.levels.all.len() { found } else { Vec::new() }
     }
 
     /// Whether functions call one another.

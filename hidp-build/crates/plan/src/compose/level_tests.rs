@@ -123,6 +123,28 @@ fn capabilities_decide() {
     assert_eq!(threads("sync"), "", "nobody computes");
 }
 
+/// Codelets that none can run, with what each level lacks.
+#[test]
+fn codelets_that_no_level_can_run_say_why() {
+    let refused = |levels: &CallLevels| {
+        let program = checked(SUMS);
+        let Composed { codelets, .. } = composed(&program, program.entries[0], levels);
+        let refused = codelets.into_iter().filter(|fate| !fate.refused.is_empty());
+        refused.map(|fate| fate.to_string()).collect::<Vec<_>>()
+    };
+    let none = "none, no level can run it";
+    let (lanes, waiting) = ("has no lanes that share its maps and wait for one another", "cannot wait for what");
+    let together = format!("sum \"together\": {none}: level `P` computes nothing by itself, level `T` {lanes}");
+    assert_eq!(refused(&process()), [together.as_str()]);
+    assert_eq!(refused(&grid("vector sync")), [""; 0]);
+    let found = refused(&levels(&[("P", "", "T"), ("T", "scalar vector", "")]));
+    let writes = format!("{waiting} the iterations of its maps write");
+    let together = format!("sum \"together\": {none}: level `P` computes nothing by itself, level `T` {writes}");
+    let dealt = "can neither deal out the iterations of its maps nor run them in order";
+    let parts = |way: &str| format!("sum \"{way}\": {none}: level `P` {writes}, level `T` {dealt}");
+    assert_eq!(found, [together, parts("adjacent"), parts("strided")]);
+}
+
 /// The same of the models that are built in.
 #[test]
 fn capabilities_of_built_in_models_decide() {
@@ -195,7 +217,10 @@ compose sum \"adjacent\" cluster p=64 pieces(adjacent)
 fn levels_have_no_names_in_code() {
     let sources = [
         include_str!("admit.rs"),
+        include_str!("bodies.rs"),
+        include_str!("fates.rs"),
         include_str!("mod.rs"),
+        include_str!("rules.rs"),
         include_str!("search.rs"),
         include_str!("space.rs"),
         include_str!("weigh.rs"),

@@ -1,7 +1,5 @@
 //! Compositions: which bodies the calls of an entry take, where functions have codelets.
 
-use std::fmt;
-
 use hidp_ir::par::{Alternative, Choice, Codelet, FuncId, Program, Setting, Tunable, sites};
 use hidp_syntax::ordered::OrdSet;
 
@@ -12,6 +10,7 @@ use hidp_syntax::diag::{Code, Diagnostic, Sink};
 
 mod admit;
 mod bodies;
+mod fates;
 #[cfg(test)]
 mod level_tests;
 mod rules;
@@ -21,7 +20,9 @@ mod space;
 mod tests;
 mod weigh;
 
+pub use admit::Lack;
 use bodies::Bodies;
+pub use fates::{CodeletFate, Searched};
 pub use rules::{LeftOut, Promise, loops, promise};
 use space::Compositions;
 
@@ -34,40 +35,8 @@ pub struct Composed {
     pub codelets: Vec<CodeletFate>,
     /// Whether compositions were left out unseen.
     pub cut: bool,
-}
-
-/// What became of a codelet.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CodeletFate {
-    /// The function.
-    pub function: String,
-    /// The codelet's name.
-    pub codelet: String,
-    /// How its `tiles` are cut, if it has any.
-    pub tiles: Option<PieceWay>,
-    /// In how many versions it is.
-    pub kept: usize,
-    /// Its least predicted time beside that of the best composition, over the sizes that were looked at; nothing if it never runs there.
-    pub ratio: Option<f64>,
-}
-
-impl fmt::Display for CodeletFate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let CodeletFate { function, codelet, tiles, kept, ratio } = self;
-        write!(f, "{function} \"{codelet}\"")?;
-        if let Some(way) = tiles {
-            write!(f, " with {} tiles", way.name())?;
-        }
-        match kept {
-            0 => write!(f, ": none, {MOST} compositions come before it")?,
-            1 => f.write_str(": kept in 1 composition")?,
-            _ => write!(f, ": kept in {kept} compositions")?,
-        }
-        match ratio {
-            Some(ratio) => write!(f, "; predicted to take at least {ratio:.2} times the best composition's time"),
-            None => f.write_str("; it can run at no size that was looked at"),
-        }
-    }
+    /// How much was looked at.
+    pub searched: Searched,
 }
 
 /// How many compositions of an entry become versions.
@@ -134,6 +103,7 @@ fn composed_of(bodies: &Bodies<'_>, entry: FuncId, cut: bool) -> Option<Composed
     }
     let usual = Usual { program, choosing, levels, with: None, dealt: None };
     let best: Vec<Choice> = points.iter_mut().flat_map(Compositions::best).collect();
+    let mut found = 1 + best.len();
     let priced = |choice: Choice| {
         let prices: Vec<Option<f64>> = points.iter().map(|point| point.price(&choice)).collect();
         (choice, prices)
@@ -163,6 +133,7 @@ fn composed_of(bodies: &Bodies<'_>, entry: FuncId, cut: bool) -> Option<Composed
             Some((cost(&priced)?, priced))
         });
         let best = each.flatten().min_by(|a, b| a.0.total_cmp(&b.0));
+        found += usize::from(best.is_some());
         seen.extend(best.map(|(_, priced)| priced).filter(|(choice, _)| !is_among(&seen, choice)));
     }
     let (seen, prices): (Vec<Choice>, Vec<Vec<Option<f64>>>) = seen.into_iter().unzip();
@@ -186,9 +157,11 @@ fn composed_of(bodies: &Bodies<'_>, entry: FuncId, cut: bool) -> Option<Composed
             tiles: with.1.tiles,
             kept: chosen.iter().filter(|at| has(&seen[**at], with)).count(),
             ratio: least.is_finite().then_some(least),
+            refused: bodies.refused(with.0, with.1),
         }
     };
     Some(Composed {
+        searched: Searched::of(&points, found, seen.len()),
         codelets: codelets().map(fate).collect(),
         cut: points.iter().any(|point| point.cut),
         kept: chosen.iter().map(|at| (seen[*at].clone(), ratios[*at].clone())).collect(),

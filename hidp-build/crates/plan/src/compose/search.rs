@@ -74,7 +74,7 @@ impl Space {
         self.evaluations > EVALUATIONS
     }
 
-    #[cfg(test)]
+    /// How many combinations were looked at.
     pub(super) fn evaluations(&self) -> usize {
         self.evaluations
     }

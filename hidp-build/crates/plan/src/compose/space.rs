@@ -182,9 +182,14 @@ impl<'a> Compositions<'a> {
         Some((option, taken))
     }
 
-    #[cfg(test)]
+    /// How many combinations of calls were looked at.
     pub(super) fn evaluations(&self) -> usize {
         self.space.evaluations()
+    }
+
+    /// How many states there are.
+    pub(super) fn states(&self) -> usize {
+        self.states.len()
     }
 
     /// All rules that derivations use, as `name` says them.

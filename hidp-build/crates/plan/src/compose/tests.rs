@@ -49,6 +49,30 @@ fn each_codelet_has_a_version_and_a_fate() {
     assert!(composed.kept.iter().all(|(_, ratios)| ratios.iter().all(|ratio| *ratio >= 1.0)));
 }
 
+/// What the search says of itself is what it did.
+#[test]
+fn searches_are_counted() {
+    let program = checked(SLOW);
+    let (levels, choosing, entry) = (Model::cpu().calls, program.choosing(), program.entries[0]);
+    let bodies = Bodies::new(&program, (&choosing, &levels), COMBINATIONS[0]);
+    let mut expected = Searched::default();
+    let mut found = 0;
+    for size in POINTS {
+        let mut point = Compositions::new(&bodies, entry, vec![size as i64], false);
+        found += point.best().len();
+        expected.states += point.states();
+        expected.bodies += point.weighed;
+        expected.combinations += point.evaluations();
+    }
+    let Composed { searched, codelets, .. } = composed(&program, entry, &levels);
+    // The entry as it is written, and one more for each codelet.
+    found += 1 + codelets.len();
+    let Searched { compared, merged, .. } = searched;
+    assert_eq!(searched, Searched { compared, merged, ..expected });
+    assert_eq!(compared + merged, found);
+    assert!(compared > 1 && merged > 0 && expected.combinations > 0, "{searched}");
+}
+
 #[test]
 fn recursion_ends() {
     let composed = of(SLOW);
