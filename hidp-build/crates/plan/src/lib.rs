@@ -76,7 +76,9 @@ pub use asked::{Shown, as_directives, expanded};
 pub use bits::{Form, classes};
 pub use blocks::{BlockLine, Blocks};
 pub use candidates::{Candidate, Explored, Fate, Limits, candidates, constraint, explore};
-pub use compose::{CodeletFate, Composed, Lack, LeftOut, Promise, Searched, compose, composed, form_of, loops, promise, shown};
+pub use compose::{
+    CodeletFate, Composed, Lack, LeftOut, Promise, Searched, compose, composed, form_of, loops, promise, shown,
+};
 pub use constraint::{LaneShape, gives_to_team, lane_iterator, lane_shape};
 pub use copied::{COPY_PADDING, copied_by_blocks, copied_targets};
 pub use cost::{Cost, cost};

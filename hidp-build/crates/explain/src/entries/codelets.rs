@@ -108,7 +108,8 @@ mod tests {
     /// Fates, and trees of what is kept, on both targets.
     #[test]
     fn explanations_show_fates_and_trees() {
-        let text = "function sum input float x[N]; output float s; { s = 0; for (long i = 0; i < N; i += 1) s += x[i]; }
+        let text =
+            "function sum input float x[N]; output float s; { s = 0; for (long i = 0; i < N; i += 1) s += x[i]; }
             codelet sum \"parts\" when (N >= 64) tunable long p = {64};
             { float part[p]; map { t := [0:p); sum(x[tiles t of p], part[t]); } sum(part, s); }
             codelet sum \"long\" when (N >= 1000000000000) { s = 0; for (long i = 0; i < N; i += 1) s += x[i]; }";

@@ -186,4 +186,26 @@ mod tests {
         }
         assert!(large > 100, "{large} spaces had more derivations than are kept");
     }
+
+    /// A body that costs less makes none that calls it worse.
+    #[test]
+    fn better_calls_make_no_worse_bodies() {
+        let mut gained = 0;
+        for seed in 0..1000 {
+            let (before, mut random) = (random(seed), Random(seed + 1000));
+            let mut after = before.clone();
+            let state = random.below(after.states.len() as u64) as usize;
+            let option = random.below(after.states[state].len() as u64) as usize;
+            after.states[state][option].own -= 1.0;
+            let costs = |mut space: Space| space.best(0).iter().map(|one| one.cost).collect::<Vec<_>>();
+            let (before, after) = (costs(before), costs(after));
+            assert_eq!(before.len(), after.len(), "seed {seed}");
+            assert!(
+                before.iter().zip(&after).all(|(before, after)| after <= before),
+                "seed {seed}: {before:?} {after:?}"
+            );
+            gained += usize::from(before != after);
+        }
+        assert!(gained > 300, "{gained} of 1000 spaces gain");
+    }
 }

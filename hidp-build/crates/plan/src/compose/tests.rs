@@ -3,7 +3,7 @@ use super::space::BODIES;
 use super::*;
 use crate::dispatch::Rule;
 use crate::notation::Plan;
-use crate::testing::checked;
+use crate::testing::{checked, checked_files};
 use crate::{add_size, candidates, dispatch};
 
 /// The compositions of the last entry.
@@ -174,6 +174,51 @@ fn bodies_are_bounded() {
     let values: Vec<Vec<i64>> =
         point.of(entry)[1].combinations.iter().map(|of| of.iter().map(|(_, value)| *value).collect()).collect();
     assert_eq!(values, [[1, 1], [1, 2], [2, 1], [2, 2]]);
+}
+
+/// A long chain of functions, each with a codelet that calls the next one twice: 2^30 bodies, were they looked at one by one.
+#[test]
+fn long_chains_end() {
+    let mut text = "function f0 input int x[N]; output int s; { reduce(\"+\", x, s, N); }\n".to_owned();
+    for at in 1..=30 {
+        let call = |to: &str| format!("f{}(x, {to});", at - 1);
+        text += &format!(
+            "function f{at} input int x[N]; output int s; {{ {} }}
+             codelet f{at} \"twice\" {{ int a, b; {} {} s = (a + b) / 2; }}\n",
+            call("s"),
+            call("a"),
+            call("b")
+        );
+    }
+    let Composed { kept, codelets, cut, searched } = of(&text);
+    assert!(!cut && kept.len() == MOST && codelets.len() == 30, "{}", kept.len());
+    assert!(searched.states <= 31 * 4 * POINTS.len() && searched.combinations <= 400_000, "{searched}");
+}
+
+/// Compositions do not depend on which file comes first.
+#[test]
+fn files_in_another_order_have_the_same_compositions() {
+    let (function, codelets) = SLOW.split_once("codelet").expect("codelets");
+    let (lanes, pieces) = codelets.split_once("codelet").expect("two");
+    let rows = "function rows input int A[M][K]; output int y[M]; { map { m := [0:M); sum(A[m][*], y[m]); } }\n";
+    let codelet = |text: &str| format!("import \"function.hdp\";\ncodelet{text}");
+    let texts = [format!("{function}{rows}"), codelet(lanes), codelet(pieces)];
+    let names = ["function.hdp", "lanes.hdp", "pieces.hdp"];
+    let composed = |order: [usize; 3]| {
+        let program = checked_files(&order.map(|at| (names[at], texts[at].as_str())));
+        let Composed { kept, codelets, searched, .. } = composed(&program, program.entries[0], &Model::cpu().calls);
+        let mut kept: Vec<String> =
+            kept.iter().map(|(choice, ratios)| format!("{:?} {ratios:?}", shown(choice))).collect();
+        let mut fates: Vec<String> = codelets.iter().map(ToString::to_string).collect();
+        kept.sort_unstable();
+        fates.sort_unstable();
+        (kept, fates, searched)
+    };
+    let expected = composed([0, 1, 2]);
+    assert_eq!((expected.0.len(), expected.1.len()), (2, 2), "{expected:?}");
+    for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        assert_eq!(composed(order), expected, "{order:?}");
+    }
 }
 
 /// Which way of cutting is looked at first, and taken.

@@ -1,7 +1,7 @@
 //! Codelets are compared with their functions: right ones pass, and each way to get one wrong is found.
 
 use crate::compiler::pipeline::testing::{PRODUCT, input, optimised};
-use crate::compiler::pipeline::{Lowered, Options, alternatives, front, lower_entry};
+use crate::compiler::pipeline::{InputFile, Lowered, Options, alternatives, compile, front, lower_entry};
 use hidp_ir::par::Choice;
 use hidp_plan::Models;
 use hidp_plan::target::{DeviceModel, Model};
@@ -343,6 +343,55 @@ fn what_cannot_be_compared_is_a_warning() {
                 codelet f \"nothing\" { s = 0; }";
     assert_eq!(found(slow), [Code::NotCompared]);
     assert_eq!(found(&slow.replace("codelet", "#pragma hidp allow(HD0818)\ncodelet")), []);
+}
+
+/// Steps of all comparisons together are bounded: what comes last is a warning.
+#[test]
+fn builds_have_a_bound_of_steps() {
+    let slow = |name: &str, codelets: usize| {
+        let body = "{ s = 0; for (long i = 0; i < 6000; i += 1) s += x[0] * 0; }";
+        let codelet = |number| format!("codelet {name} \"c{number}\" {body}\n");
+        let all: String = (0..codelets).map(codelet).collect();
+        format!("function {name} input int x[N]; output int s; {body}\n{all}")
+    };
+    assert_eq!(found(&slow("f", 16)), []);
+    let text = format!("{}{}codelet g \"wrong\" {{ s = 1; }}\n", slow("f", 16), slow("g", 15));
+    let build = input(&text, Options::default());
+    let mut sink = Sink::new();
+    assert!(front(&build, &mut sink).is_some());
+    let late = sink.finish();
+    assert!((2..16).contains(&late.len()), "{} are not compared", late.len());
+    let last = std::iter::once("wrong".to_owned()).chain((0..15).rev().map(|number| format!("c{number}")));
+    for (diagnostic, tag) in late.iter().rev().zip(last) {
+        let headline = format!("codelet \"{tag}\" was not compared with `g`");
+        assert_eq!((diagnostic.code, &diagnostic.headline), (Code::NotCompared, &headline));
+    }
+    // By itself it is found.
+    assert_eq!(found(&format!("{}codelet g \"wrong\" {{ s = 1; }}\n", slow("g", 15))), [Code::Disagreeing]);
+}
+
+/// The function of a codelet may be in another file.
+#[test]
+fn codelets_of_imported_functions_are_compared_and_taken() {
+    let files = |codelet: &str| {
+        let mut build =
+            input("function sum input int x[N]; output int s; { reduce(\"+\", x, s, N); }", Options::default());
+        let of = build.files[0].id;
+        let id = build.sources.add("of.hdp", format!("import \"k.hdp\";\n{codelet}"));
+        build.files.push(InputFile { id, stem: "of".into(), imports: vec![of] });
+        build
+    };
+    let right = "codelet sum \"parts\" tunable long p = {64};
+        { int part[p]; map { t := [0:p); sum(x[adjacent t of p], part[t]); } sum(part, s); }";
+    let codes = |text: &str| compile(&files(text)).diagnostics.iter().map(|found| found.code).collect::<Vec<_>>();
+    assert_eq!(codes(right), []);
+    let names: Vec<String> = optimised(&files(right)).alternatives.into_iter().map(|form| form.name).collect();
+    assert!(names.iter().any(|name| name.starts_with("parts")), "{names:?}");
+    assert_eq!(codes(&right.replace("reduce", "sum").replace("sum(part, s)", "s = part[0]")), [Code::Disagreeing]);
+    // Nobody else sees the file: there is no such function without the import.
+    let mut apart = files(right);
+    apart.files[1].imports.clear();
+    assert_eq!(compile(&apart).diagnostics.iter().map(|found| found.code).collect::<Vec<_>>(), [Code::NoFunction]);
 }
 
 /// Of calls for which the condition does not hold the function is not asked: what it takes is left for the others.

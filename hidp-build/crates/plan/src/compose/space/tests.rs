@@ -1,7 +1,7 @@
 //! The search beside an enumeration of all choices, for random spectra under random models.
 
 use super::*;
-use crate::target::{CallLevels, Model};
+use crate::target::{CallLevels, DeviceModel, Model};
 use crate::testing::checked;
 use hidp_ir::par::{Codelet, Program, sites};
 use hidp_syntax::ast::PieceWay;
@@ -165,4 +165,160 @@ fn the_best_are_those_of_all() {
     }
     assert!(most > 100, "at most {most} choices");
     assert!(changed > 5, "models and sizes change the best in {changed} programs");
+}
+
+/// A function with codelets that have conditions, of which sizes decide some and scalars others, and one that calls it for rows.
+fn conditional(random: &mut Random) -> Program {
+    let mut text = format!("function sum input int x[N], k; output int s; {}\n", random.one(&LEAVES));
+    for number in 0..1 + random.below(3) {
+        let when = random.one(&["", "when (N >= 100)", "when (k > 0)", "when (N < 1000 && k == 1)"]);
+        let body = match random.below(2) {
+            0 => random.one(&LEAVES).to_owned(),
+            _ => {
+                let (way, last) = (
+                    random.one(&["adjacent", "strided"]),
+                    random.one(&["sum(part, k, s);", "reduce(\"+\", part, s, p);"]),
+                );
+                format!(
+                    "tunable long p = {{64}}; {{ int part[p]; map {{ t := [0:p); sum(x[{way} t of p], k, part[t]); }} {last} }}"
+                )
+            }
+        };
+        text += &format!("codelet sum \"c{number}\" {when} {body}\n");
+    }
+    text += "function rows input int A[M][K], k; output int y[M]; { map { m := [0:M); sum(A[m][*], k, y[m]); } }\n";
+    checked(&text)
+}
+
+/// Levels of a device, of which some take whole calls from levels around them.
+fn device(random: &mut Random) -> CallLevels {
+    let mut levels = DeviceModel::cuda().calls;
+    let inner = levels.all.len() - 1;
+    levels.all[0].devolves = vec![1; random.below(2)];
+    levels.all[1].devolves = vec![inner; random.below(2)];
+    for level in &mut levels.all {
+        (level.start, level.wait) = (1 << random.below(12), 1 << random.below(12));
+        level.scalar = 1 + random.below(64) as u32;
+    }
+    levels
+}
+
+/// All derivations of a call with what they cost: none is kept for another call, and none is left out.
+struct BruteForce<'a>(&'a Bodies<'a>);
+
+impl BruteForce<'_> {
+    fn all(&self, state: &State) -> Vec<(f64, Choice)> {
+        let level = &self.0.levels.all[state.level];
+        let takes =
+            |body: &&Body<'_>| body.needs.met_by(level) && (state.fuel || !body.recursive || body.codelet.is_none());
+        let mut found = Vec::new();
+        for body in self.0.of(state.function).iter().filter(takes) {
+            let inner: Vec<_> = level.deals.iter().map(|(to, _)| Some(*to)).collect();
+            let dealt = if body.needs.deals() && !inner.is_empty() { inner } else { vec![None] };
+            let each = body.combinations.iter().flat_map(|tunables| dealt.iter().map(move |dealt| (tunables, *dealt)));
+            found.extend(each.flat_map(|(tunables, dealt)| self.with(state, body, tunables, dealt)));
+        }
+        for to in &level.devolves {
+            let inner = self.all(&State { level: *to, fuel: true, ..state.clone() });
+            found.extend(inner.into_iter().map(|(cost, choice)| (cost + f64::from(level.wait), choice)));
+        }
+        found
+    }
+
+    fn with(
+        &self,
+        state: &State,
+        body: &Body<'_>,
+        tunables: &[(VarId, i64)],
+        dealt: Option<usize>,
+    ) -> Vec<(f64, Choice)> {
+        let Bodies { program, choosing, levels, .. } = *self.0;
+        let func = &program.funcs[body.func];
+        let when = body.codelet.and_then(|codelet| codelet.when.as_ref());
+        let holds = when.map(|when| holds(when, &known(func, &state.sizes, tunables)));
+        let at = (state.level, dealt);
+        let weighed = weigh(program, func, &state.sizes, tunables, at, (choosing, levels));
+        let (Some(Weighed { own, calls }), false) =
+            (weighed, when.is_some() && state.branched || holds == Some(Some(false)))
+        else {
+            return Vec::new();
+        };
+        let share = if holds == Some(None) { 0.5 } else { 1.0 };
+        let mut all = vec![(own * share, Vec::new())];
+        for call in calls {
+            let apart = call.level != state.level || !self.0.together(call.callee, state.function);
+            let inner = self.all(&State {
+                function: call.callee,
+                level: call.level,
+                fuel: apart || body.codelet.is_none() && state.fuel,
+                branched: state.branched || when.is_some(),
+                sizes: call.sizes,
+            });
+            let longer = |(cost, calls): &(f64, Vec<Choice>)| {
+                let with = |(own, choice): &(f64, Choice)| {
+                    (cost + call.times * share * own, calls.iter().cloned().chain([choice.clone()]).collect())
+                };
+                inner.iter().map(with).collect::<Vec<_>>()
+            };
+            all = all.iter().flat_map(longer).collect();
+        }
+        let otherwise = when.map(|_| {
+            let others = self.all(&State { branched: true, ..state.clone() });
+            others.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).expect("the function itself")
+        });
+        let rest = otherwise.as_ref().map_or(0.0, |(cost, _)| cost * (1.0 - share));
+        let name = |var: VarId| program.funcs[body.func].vars[var].name.clone();
+        let choice = |(cost, calls): (f64, Vec<Choice>)| {
+            let choice = Choice {
+                function: program.funcs[state.function].name.clone(),
+                codelet: body.codelet.map(|codelet| codelet.tag.clone()).unwrap_or_default(),
+                level: levels.all[state.level].name.clone(),
+                tunables: tunables.iter().map(|(var, value)| (name(*var), *value)).collect(),
+                tiles: None,
+                pieces: body.pieces.clone(),
+                calls,
+                otherwise: otherwise.clone().map(|(_, other)| Box::new(other)),
+            };
+            (cost + rest, choice)
+        };
+        all.into_iter().map(choice).collect()
+    }
+}
+
+#[test]
+fn the_best_on_devices_and_with_conditions_are_those_of_all() {
+    let (mut most, mut branches, mut levels_met) = (0, 0, OrdSet::new());
+    for seed in 0..20 {
+        let mut random = Random(seed);
+        let program = conditional(&mut random);
+        let choosing = program.choosing();
+        let levels = if seed % 3 == 0 { model(&mut random) } else { device(&mut random) };
+        let bodies = Bodies::new(&program, (&choosing, &levels), 64);
+        for &function in &choosing {
+            let dims = program.funcs[function].dims.len();
+            let sizes: Vec<i64> = (0..dims).map(|_| (1 + (random.below(3000) >> random.below(8))) as i64).collect();
+            let mut space = Compositions::new(&bodies, function, sizes.clone(), true);
+            let found = space.best();
+            assert!(!space.cut);
+            let root = State { function, level: 0, fuel: true, branched: false, sizes };
+            let mut all = BruteForce(&bodies).all(&root);
+            all.sort_by(|a, b| a.0.total_cmp(&b.0));
+            most = most.max(all.len());
+            assert_eq!(found.len(), all.len().min(BEST), "seed {seed}");
+            for (choice, (cost, _)) in found.iter().zip(&all) {
+                let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
+                let same = || all.iter().filter(|(_, other)| other == choice);
+                assert!(same().any(|(own, _)| near(*own, *cost)), "seed {seed}: {cost} {choice:?}");
+                // A level may be reached in several ways.
+                let (least, _) = same().next().expect("one");
+                let price = space.price(choice).expect("a price");
+                assert!(near(price, *least), "seed {seed}: {price} and {least}");
+                branches += usize::from(choice.otherwise.is_some());
+                levels_met.insert(choice.calls.first().map_or(choice, |call| call).level.clone());
+            }
+        }
+    }
+    assert!(most > 300, "at most {most} choices");
+    assert!(branches > 50, "{branches} with conditions");
+    assert!(levels_met.len() > 4, "{levels_met:?}");
 }
