@@ -10,7 +10,7 @@ use hidp_build::compiler::emit::{cuda, openmp};
 use hidp_build::compiler::index::Id;
 use hidp_build::compiler::ir::imp::{self, UnitTarget};
 use hidp_build::compiler::ir::par::interp::{self, Arg, Error};
-use hidp_build::compiler::ir::par::{ExprKind, Func, FuncId, Program, VarKind};
+use hidp_build::compiler::ir::par::{ExprKind, Func, FuncId, Program, VarId, VarKind};
 use hidp_build::compiler::lower::{Defect, lower};
 use hidp_build::compiler::pipeline::{InputFile, PipelineInput, front, lower_entry, optimise};
 use hidp_build::compiler::plan::{
@@ -412,6 +412,15 @@ impl Subject {
         Ok(match result {
             Ok(()) => Outcome::Results(all().map(back).collect()),
             Err(fault) => {
+                // What a call that ends with a fault has done to outputs, nobody promises.
+                let func = self.func(entry);
+                let is_input = |param: &VarId| func.vars[*param].kind == VarKind::Param(Direction::Input);
+                let changed = |((block, before), param): &((&Block, &Block), &VarId)| {
+                    is_input(param) && block.argument() != before.argument()
+                };
+                if let Some((_, param)) = blocks.iter().zip(before).zip(&func.params).find(changed) {
+                    return Err(format!("wrote to the input `{}` before the fault", func.vars[*param].name));
+                }
                 let site = &entry.code.sites[Id::new(fault.site as usize)];
                 let values = fault.values[..fault.count as usize].to_vec();
                 Outcome::Fault(interp::Fault { kind: site.kind, span: site.span, values })
