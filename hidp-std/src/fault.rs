@@ -120,9 +120,9 @@ impl Fault {
             Some(_) | None => value,
         }
     }
-    /// The name of the array that the expression accesses.
+    /// The name of the array that the expression accesses, or of the recurrence.
     fn array(&self) -> &'static str {
-        let array = self.text().split('[').next().unwrap_or("").trim();
+        let array = self.text().split(['[', '(']).next().unwrap_or("").trim();
         if array.is_empty() { "the array" } else { array }
     }
 
@@ -227,6 +227,10 @@ mod tests {
         assert_eq!(
             message(FaultKind::Index, "p[12]", &["12", "", ""], &[12, 10, 0]),
             "k/spmv.hdp:7:34: index 12 is outside p[0:10) in p[12]"
+        );
+        assert_eq!(
+            message(FaultKind::Index, "d(i, a[j])", &["", "", ""], &[9, 4, 1]),
+            "k/spmv.hdp:7:34: index 9 is outside d[*][0:4) in d(i, a[j])"
         );
     }
 

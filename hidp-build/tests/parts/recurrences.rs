@@ -3,6 +3,7 @@
 //! The cases themselves compare compiled code with the interpreter; here the interpreter is compared with what a recurrence means.
 
 mod differences;
+mod domains;
 mod folds;
 mod intervals;
 mod models;

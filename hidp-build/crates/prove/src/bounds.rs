@@ -8,7 +8,7 @@ use hidp_syntax::ty::Scalar;
 
 use super::context::{Context, Position};
 use super::linear::{AtomKey, Lin};
-use super::walk::{Client, Start, Use, walk};
+use super::walk::{Client, Start, Use, may_fault, walk};
 use super::{RemainingCheck, RemainingKind};
 
 /// Clears what can be proved.
@@ -25,8 +25,9 @@ impl Client for Prover {
         let Some(extents) = cx.extents.get(&place.array).cloned() else {
             return;
         };
-        for (dim, (index, extent)) in place.index.iter().zip(&extents).enumerate().take(32) {
+        for (dim, (index, extent)) in place.index.iter_mut().zip(&extents).enumerate().take(32) {
             let bit = 1u32 << dim;
+            without_nowhere(cx, index);
             if place.unproved & bit != 0 {
                 let index = cx.lin(index);
                 if cx.proves(&index) && cx.proves_lt(&index, extent) {
@@ -64,6 +65,17 @@ impl Client for Prover {
 
     fn always_holds(&mut self, cx: &mut Context<'_>, cond: &Expr) -> bool {
         always_holds(cx, cond)
+    }
+}
+
+/// Of an index that is one of no array where a condition does not hold, the index alone, if the condition holds.
+fn without_nowhere(cx: &mut Context<'_>, index: &mut Expr) {
+    if let ExprKind::Select { cond, then, otherwise } = &index.kind
+        && otherwise.as_int().is_some_and(|otherwise| otherwise < 0)
+        && !may_fault(cond)
+        && always_holds(cx, cond)
+    {
+        *index = (**then).clone();
     }
 }
 

@@ -324,7 +324,7 @@ impl<'f, 'c> Walker<'f, 'c> {
 }
 
 /// Whether evaluating a condition may fail a test. Of a call it is not known.
-fn may_fault(cond: &Expr) -> bool {
+pub(crate) fn may_fault(cond: &Expr) -> bool {
     let mut found = false;
     walk_subexprs(cond, |expr| {
         found |= match &expr.kind {

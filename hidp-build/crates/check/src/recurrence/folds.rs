@@ -88,12 +88,8 @@ impl Cx<'_> {
     fn indices_of(&mut self, id: usize, span: Span) -> Option<Vec<String>> {
         let globals = self.globals;
         let sig = &globals.recurrences[id];
-        let system = &globals.systems[sig.system];
+        let (system, table) = globals.table_of(id)?;
         let func = system.func.as_ref()?;
-        let member = system.members.iter().position(|member| *member == id)?;
-        let array = func.params.get(system.inputs.len() + member)?;
-        let tables = func.recur.iter().flat_map(|recur| &recur.systems).flat_map(|system| &system.tables);
-        let table = tables.into_iter().find(|table| table.array == *array)?;
         if !table.is_box() {
             return self.error(
                 Diagnostic::new(Code::UnfitCells, span, format!("the domain of `{}` is no box", sig.name))

@@ -7,6 +7,7 @@
 mod begin;
 mod domain;
 mod folds;
+mod inside;
 mod names;
 mod refusal;
 mod schedule;
@@ -47,6 +48,18 @@ pub(super) struct SystemFunc {
     pub(super) inputs: Vec<ParamSig>,
     /// The indices of the first element of each table of the function.
     first: begin::First,
+}
+
+impl Globals<'_> {
+    /// The table of a recurrence, in the function that computes it.
+    fn table_of(&self, id: usize) -> Option<(&SystemFunc, &par::Table)> {
+        let system = &self.systems[self.recurrences[id].system];
+        let func = system.func.as_ref()?;
+        let member = system.members.iter().position(|member| *member == id)?;
+        let array = func.params.get(system.inputs.len() + member)?;
+        let mut tables = func.recur.iter().flat_map(|recur| &recur.systems).flat_map(|system| &system.tables);
+        Some((system, tables.find(|table| table.array == *array)?))
+    }
 }
 
 type Items<'a> = [(FileId, &'a ast::Recurrence)];

@@ -25,6 +25,8 @@ pub(in super::super) struct Instance {
     bindings: String,
     /// One a member.
     tables: Vec<VarId>,
+    /// What dimensions and scalar inputs of the recurrences are here.
+    pub(super) meaning: OrdMap<VarId, Expr>,
 }
 
 impl Cx<'_> {
@@ -138,6 +140,7 @@ impl Cx<'_> {
         if self.kind == BodyKind::Func {
             let first = self.first_of(id)?;
             index = index.into_iter().zip(first).map(|(index, first)| begin::from_first(index, first)).collect();
+            index = self.of_domain(id, table, index)?;
         }
         let place = self.place(table, index, span);
         Some(self.load(place))
@@ -145,10 +148,8 @@ impl Cx<'_> {
 
     /// The indices of the first element of a recurrence's table.
     fn first_of(&self, id: usize) -> Option<Vec<i64>> {
-        let system = &self.globals.systems[self.globals.recurrences[id].system];
-        let member = system.members.iter().position(|member| *member == id)?;
-        let table = system.func.as_ref()?.params.get(system.inputs.len() + member)?;
-        system.first.get(table).cloned()
+        let (system, table) = self.globals.table_of(id)?;
+        system.first.get(&table.array).cloned()
     }
 
     /// The tables of a recurrence with inputs as they are here. They are computed before the statement, outside of all maps whose
@@ -186,14 +187,14 @@ impl Cx<'_> {
         }
         let level = args.iter().map(|arg| self.level_of(arg)).max().unwrap_or(0);
         let fresh = self.vars.len();
-        let tables = self.declare_tables(system, func, &mut args, &mut before, span)?;
+        let (tables, meaning) = self.declare_tables(system, func, &mut args, &mut before, span)?;
         for var in self.vars.ids().skip(fresh).collect::<Vec<_>>() {
             self.info_mut(var).level = level;
         }
         args.extend(tables.iter().map(|table| CallArg::Array(*table)));
         before.push(stmt(StmtKind::Call { callee: system.id, args }, span));
         self.before[level].extend(before);
-        let instance = Instance { level, system: sig.system, bindings: text, tables };
+        let instance = Instance { level, system: sig.system, bindings: text, tables, meaning };
         let table = instance.tables.get(member).copied();
         self.instances.push(instance);
         table
@@ -294,7 +295,12 @@ impl Cx<'_> {
         level
     }
 
-    /// Declares an array for each table.
+    /// The instance that a table is of.
+    pub(super) fn instance_of(&self, table: VarId) -> Option<&Instance> {
+        self.instances.iter().find(|instance| instance.tables.contains(&table))
+    }
+
+    /// Declares an array for each table. Gives what dimensions and scalar inputs are, too.
     fn declare_tables(
         &mut self,
         system: &SystemFunc,
@@ -302,7 +308,7 @@ impl Cx<'_> {
         args: &mut [CallArg],
         before: &mut Vec<par::Stmt>,
         span: Span,
-    ) -> Option<Vec<VarId>> {
+    ) -> Option<(Vec<VarId>, OrdMap<VarId, Expr>)> {
         let mut meaning: OrdMap<VarId, Expr> = OrdMap::new();
         for (param, arg) in func.params.iter().zip(args.iter_mut()) {
             if let CallArg::Value(value) = arg {
@@ -330,7 +336,7 @@ impl Cx<'_> {
             before.push(stmt(StmtKind::Declare { var, zero: true }, span));
             tables.push(var);
         }
-        Some(tables)
+        Some((tables, meaning))
     }
 
     /// The value of a dimension, from the first extent that gives it.

@@ -67,6 +67,34 @@ fn reflection_and_division_and_remainder() {
 }
 
 #[test]
+fn an_index_of_no_array_goes_with_the_condition_that_always_holds() {
+    let index_of = |less: i64| {
+        let mut b = Build::new();
+        let n = b.dim("N");
+        let shape = vec![b.read(n)];
+        let out = b.inout("out", I64, shape);
+        let i = b.iter("i");
+        let (lo, hi) = (b.int(0), b.read(n));
+        let iter = b.range(i, lo, hi);
+        let cond = lt(b.read(i), sub(b.read(n), b.int(less)));
+        let index = select(cond, b.read(i), b.int(-1));
+        let zero = b.int(0);
+        let store = b.store(out, vec![index], zero);
+        let map = b.map(vec![iter], vec![store], vec![]);
+        let (mut program, func) = b.program(vec![map]);
+        bounds(&mut program, func);
+        let left = remaining(&program, func).len();
+        let mut plain = false;
+        visit::walk_places(&program.funcs[func].body, |place, _| {
+            plain = matches!(place.index[0].kind, ExprKind::Read(_))
+        });
+        (plain, left)
+    };
+    assert_eq!(index_of(0), (true, 0));
+    assert_eq!(index_of(1), (false, 1));
+}
+
+#[test]
 fn clamped_and_selected_indices() {
     let all = |index: fn(&mut Build, VarId, VarId) -> Expr| one_store(|b, _| b.int(0), |b, n| b.read(n), index);
     assert_eq!(all(|b, i, _| math(MathFn::Max, vec![sub(b.read(i), b.int(1)), b.int(0)])), []);
