@@ -183,6 +183,7 @@ impl<'a> Lowerer<'a> {
             moved: Vec::new(),
             logs: Vec::new(),
             wide: None,
+            fits: false,
             noted: Vec::new(),
             enclosing: Vec::new(),
             known_ranges: OrdMap::new(),
@@ -259,6 +260,8 @@ struct Lowerer<'a> {
     moved: Vec<device::Moved>,
     /// The group of lanes under construction.
     wide: Option<wide::State>,
+    /// Whether sizes were found to be those that lanes hold, before the launch.
+    fits: bool,
     /// Where the host-level maps around note segments, outermost first.
     logs: Vec<VarId>,
     /// The outputs of primitives that are noted.

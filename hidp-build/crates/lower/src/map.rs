@@ -158,6 +158,10 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn share_ranges(&mut self, map: &Map, span: Span, shared: &Shared<'_>) {
+        self.in_lanes_or_order(map, shared.ranges, |this| this.share_parts(map, span, shared));
+    }
+
+    fn share_parts(&mut self, map: &Map, span: Span, shared: &Shared<'_>) {
         // Of the maps inside of a team's iterations those that are unequal.
         let in_turn = plan::irregular(map) || self.mapping.strategy == Strategy::Rows;
         if let (Some(most), true) = (self.mapping.number(Property::Turns), in_turn) {

@@ -1,7 +1,7 @@
 //! Groups of whole iterations in lanes.
 
 use super::{count, in_kernels, lowered, unit};
-use hidp_ir::imp::{Entry, Kernel, Stmt};
+use hidp_ir::imp::{Block, Entry, Kernel, Stmt};
 
 /// How many loops over groups of so many vectors there are.
 fn with(entry: &Entry, vectors: u8) -> usize {
@@ -58,4 +58,23 @@ fn iterations_that_groups_leave_are_a_kernel_that_rows_has_too() {
     };
     let [of_rows] = apart("rows")[..] else { panic!("one kernel: {:?}", apart("rows")) };
     assert!(apart("wide").iter().all(|statements| *statements == of_rows), "{:?}: {of_rows}", apart("wide"));
+}
+
+#[test]
+fn the_host_decides_whether_rows_are_too_long_for_lanes() {
+    let entry = lowered(
+        "function f input float x[N][K], t[M]; output float y[M][N];
+        { map { j := [0:M); i := [0:N); float v = t[j];
+          for (int n = 0; n < M; n += 1) { for (int k = 0; k < K; k += 1) { v = v * x[i][k] + 3; } }
+          y[j][i] = v; } }",
+    );
+    let wide = unit(&entry, "wide");
+    let decides = |stmt: &Stmt| {
+        let launches = |block: &Block| count(block, |stmt| matches!(stmt, Stmt::Launch { .. }));
+        matches!(stmt, Stmt::If { then, otherwise, .. } if [then, otherwise].map(launches) == [1, 1])
+    };
+    assert_eq!(count(&wide.host.body, decides), 1);
+    let kernels =
+        wide.kernels.iter().map(|(_, kernel)| count(&kernel.function.body, |stmt| matches!(stmt, Stmt::Group(_))) > 0);
+    assert_eq!(kernels.collect::<Vec<_>>(), [true, false], "the other kernel has iterations in order");
 }

@@ -34,6 +34,7 @@ mod again;
 mod control;
 mod counters;
 mod ends;
+mod fit;
 mod folds;
 mod jam;
 mod maps;
@@ -114,12 +115,9 @@ impl Lowerer<'_> {
             Ok(allocated) => allocated,
             Err(refusal) => return self.defect(refusal.why),
         };
-        let mut fit = self.rows_fit(&packed, range);
-        fit.extend(self.arrays_fit(&allocated));
+        let fit = if self.fits { None } else { self.sizes_fit(&packed, &allocated, range) };
         let iterations = Iterations { map, in_lanes, range, accs, classes, packed, allocated, sorted: None };
-        let Some(fit) = fit.into_iter().reduce(|all, one| make::binary(BinOp::And, all, one)) else {
-            return self.in_groups(iterations, low, high);
-        };
+        let Some(fit) = fit else { return self.in_groups(iterations, low, high) };
         let (low2, high2) = (low.clone(), high.clone());
         let inner = last_inside(map);
         self.branch(
