@@ -323,6 +323,8 @@ fn narrow_rule<'p>(
     let width = measures.iter().position(|measure| measure.name == WIDTH).unwrap_or(0);
     let bound = if wide::asks_for_lanes(program, map) {
         Bound::PerThread(model.own_way.into())
+    } else if lanes == Strategy::Wide && wide::has_rivals(program, func, map, model) {
+        Bound::Fixed(model.narrow.into())
     } else if lanes == Strategy::Wide && wide::goes_together(program, func, map, model) {
         Bound::Fixed(model.narrow_together.into())
     } else if lanes == Strategy::Wide {
@@ -410,6 +412,11 @@ mod tests {
         let gathers = "for (int n = 0; n < 4; n = n + 1) { v = v * v - 2; } v = v * x[N - 1 - i];";
         assert_eq!(turns(gathers), ["parallel < 3: rows"]);
         assert_eq!(of("while (v * v < 9) { v = v * v - 2; }"), ["parallel < 4: rows"], "the others wait");
+        let neighbours = "map { j := [0:99); t[j] = t[j] * v + j; }";
+        let text =
+            text(&format!("float t[99]; for (int k = 0; k < turns; k = k + 1) {{ {neighbours} }} v = v + t[3];"));
+        let last = super::tests::of(&text).1.pop();
+        assert_eq!(last.as_deref(), Some("parallel < 8: rows"), "neighbours have lanes, too");
     }
 
     #[test]

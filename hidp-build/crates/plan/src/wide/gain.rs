@@ -36,6 +36,8 @@ const ENDS: f64 = 24.0;
 const FOLDED_ENDS: f64 = 48.0;
 /// Of both sides of a branch, what one iteration alone takes.
 const ONE_SIDE: f64 = 0.75;
+/// Below so much gain by lanes those of maps inside are near: without any, operators gain five times as much.
+const RIVALLED: f64 = 3.0;
 /// As much better lanes must be: more code is compiled.
 const MARGIN: f64 = 1.25;
 
@@ -68,6 +70,14 @@ pub(crate) fn goes_together(program: &Program, func: &Func, map: &Map, model: &M
     looked(program, func, map, &classes, model).is_ok_and(|look| look.goes_together(map, model))
 }
 
+/// Whether iterations one at a time gain as much by lanes of maps inside: few of them are quicker so.
+pub(crate) fn has_rivals(program: &Program, func: &Func, map: &Map, model: &Model) -> bool {
+    let map = &*in_lanes(program, func, map);
+    let classes = Classes::of(map);
+    let has_rivals = |look: Look<'_>| look.rivals && look.in_order < RIVALLED * look.in_lanes;
+    looked(program, func, map, &classes, model).is_ok_and(has_rivals)
+}
+
 /// What an iteration costs, in order and in lanes.
 fn looked<'a>(
     program: &'a Program,
@@ -97,6 +107,7 @@ fn looked<'a>(
         inside: None,
         apart: apart(program, func, map, classes, model),
         parts: false,
+        rivals: false,
         in_order: 0.0,
         in_lanes: 0.0,
         slowest: None,
@@ -175,6 +186,8 @@ struct Look<'a> {
     apart: bool,
     /// Whether lanes leave a loop at different times.
     parts: bool,
+    /// Whether maps inside that do not fold have vector lanes along neighbours of their own.
+    rivals: bool,
     in_order: f64,
     in_lanes: f64,
     /// What costs the most of what goes lane by lane, where that stands, and what it is.
@@ -290,6 +303,7 @@ impl Visitor for Look<'_> {
             }
             StmtKind::Map(map) => {
                 let own = if vectorisable(self.program, self.func, map) { own_lanes(map) } else { 1.0 };
+                self.rivals |= own < 1.0 && map.folds.is_empty();
                 self.parts |= self.classes.is_ragged(map);
                 let waiting = if self.waits(map) { RAGGED } else { 1.0 };
                 let around = self.inside.replace(Inside::of(self.program, self.func, map, self.weight));

@@ -34,7 +34,7 @@ pub use ends::{Ends, ends, narrow, times_wider};
 pub(crate) use ends::{has_ends, has_wide_ends};
 use flight::is_long;
 pub(crate) use flight::{comes_first, ends_apart, part_early, suits_few_registers, with_one_copy};
-pub(crate) use gain::{gain, goes_together};
+pub(crate) use gain::{gain, goes_together, has_rivals};
 use hidp_ir::par::effects;
 use hidp_ir::par::visit::{self, Visitor, look};
 use hidp_syntax::ordered::OrdSet;
