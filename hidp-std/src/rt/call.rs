@@ -218,7 +218,9 @@ unsafe fn run_in_parts(
             }
         }
     }
-    if from < cut.rows { run(other, (from, cut.rows - from)) } else { Ok(()) }
+    let result = if from < cut.rows { run(other, (from, cut.rows - from)) } else { Ok(()) };
+    turn.has_run(result.is_ok());
+    result
 }
 
 /// # Safety

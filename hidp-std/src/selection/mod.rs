@@ -29,7 +29,8 @@ pub enum Select {
     /// The first calls of each kind run one version after the other, each call one version whole; from then on the fastest one runs.
     ///
     /// Calls are of one kind if their rules choose the same version and their measures are between the same powers of two. Versions other than
-    /// the rules' choice take at most four calls each, and one of them is chosen if it took 2 % less time in all three samples. Unless
+    /// the rules' choice take at most four calls each, and one of them is chosen if it took 2 % less time in all three samples. What slower
+    /// ones cost is at most 1/20 of the time of all calls before the next one is tried. Unless
     /// [`Builder::select_any_bits`](crate::Builder::select_any_bits) is set, only versions with the same bits are tried.
     Calls,
     /// As [`Calls`](Select::Calls), but versions are compared on parts of a call where it can be cut: its maps run over the same rows, which
@@ -219,7 +220,8 @@ pub(crate) struct Turn<'a> {
 
 struct Sampled {
     key: Key,
-    arm: usize,
+    /// None of what is left of a call.
+    arm: Option<usize>,
     begun: Duration,
 }
 
@@ -277,11 +279,13 @@ impl Selector {
         if !alone || !bucket.is_of(call.dims) || (bucket.trials() == Trials::Parts && !call.can_be_cut) {
             return (turn, None);
         }
-        turn.trials = bucket.trials();
+        // A call whose parts are not compared is none of their samples.
+        let waits = bucket.trials() == Trials::Parts && !bucket.may_try();
+        turn.trials = if waits { Trials::Calls } else { bucket.trials() };
         let arm = bucket.next();
         let other = told(bucket, arm);
         drop(state);
-        turn.sampled = Some(Sampled { key, arm, begun: self.clock.now() });
+        turn.sampled = Some(Sampled { key, arm: (!waits).then_some(arm), begun: self.clock.now() });
         (turn, other)
     }
 
@@ -355,11 +359,15 @@ impl Turn<'_> {
         if !alone || bucket.trials() == Trials::Calls || (!over && !may_repeat) {
             return Next::Rest(None);
         }
-        let arm = bucket.next();
+        let (arm, tries) = (bucket.next(), bucket.may_try());
         let other = told(bucket, arm);
         drop(state);
-        self.sampled = Some(Sampled { key, arm, begun: self.selector.clock.now() });
-        if over { Next::Part(other) } else { Next::Again(other) }
+        self.sampled = Some(Sampled { key, arm: tries.then_some(arm), begun: self.selector.clock.now() });
+        match (tries, over) {
+            (false, _) => Next::Rest(other),
+            (true, true) => Next::Part(other),
+            (true, false) => Next::Again(other),
+        }
     }
     /// What ran until now is not measured.
     pub(crate) fn begin_again(&mut self) {
@@ -381,10 +389,12 @@ impl Turn<'_> {
         let mut state = self.selector.state();
         let alone = state.meetings == self.meetings;
         let Kind { entry, bucket } = state.kinds.get_mut(&key).expect("kinds are never forgotten");
-        if succeeded && alone && bucket.is_first(took) {
+        let took = (succeeded && alone).then_some(took);
+        let Some(arm) = arm else { return took.into_iter().for_each(|took| bucket.passed(took)) };
+        if took.is_some_and(|took| bucket.is_first(took)) {
             return;
         }
-        bucket.ran(arm, (succeeded && alone).then_some(took));
+        bucket.ran(arm, took);
         let (name, usual, samples) = (entry.name, entry.versions[key.version].plan, bucket.samples());
         let found = bucket.found().map(|arm| (arm, entry.versions[bucket.version(arm)].plan));
         // A logger may call entries itself.

@@ -12,8 +12,10 @@ const WARM: Duration = Duration::from_millis(10);
 const HOPELESS: u32 = 150;
 /// Percent of the rules' choice's time that a version takes at most in each of its samples, if it is to be found.
 const BETTER: u32 = 98;
-/// The same of a first part, which is no sample.
-const HOPELESS_PART: u32 = 400;
+/// The same of a first run that is no sample.
+const HOPELESS_FIRST: u32 = 400;
+/// Trials of versions that turn out slower than the rules' choice cost at most one part in so many of the time of all runs, but for the last one.
+const COST: u32 = 20;
 /// A part that takes less is not measured.
 const SHORT: Duration = Duration::from_micros(50);
 /// By how much parts are lengthened at most so that they can be.
@@ -40,6 +42,10 @@ pub(super) struct Bucket {
     /// The rules' choice is number 0.
     arms: Vec<Arm>,
     found: Option<usize>,
+    /// What measured runs took, those that only wait for it included.
+    spent: Duration,
+    /// What they took beyond the rules' choice.
+    lost: Duration,
 }
 
 #[derive(Debug)]
@@ -48,7 +54,7 @@ struct Arm {
     /// How often it ran.
     runs: usize,
     warm: bool,
-    /// What its first part took.
+    /// What its first run took, if that is no sample.
     first: Option<Duration>,
     dropped: bool,
     samples: Vec<Duration>,
@@ -64,7 +70,8 @@ impl Bucket {
     pub(super) fn new(trials: Trials, dims: &[i64], usual: usize, others: Vec<usize>) -> Bucket {
         let found = others.is_empty().then_some(0);
         let arms = std::iter::once(usual).chain(others).map(Arm::new).collect();
-        Bucket { trials, length: None, from: 0, dims: dims.into(), arms, found }
+        let [spent, lost] = [Duration::ZERO; 2];
+        Bucket { trials, length: None, from: 0, dims: dims.into(), arms, found, spent, lost }
     }
     /// Whether a call has the sizes that are measured.
     pub(super) fn is_of(&self, dims: &[i64]) -> bool {
@@ -112,8 +119,20 @@ impl Bucket {
     pub(super) fn samples(&self) -> u32 {
         self.arms.iter().map(|arm| arm.samples.len() as u32).sum()
     }
+    /// Whether another version may be tried: what trials cost has been made up for.
+    pub(super) fn may_try(&self) -> bool {
+        self.lost * COST <= self.spent
+    }
+    /// The arm that runs where none may be tried: the fastest one as far as is known.
+    pub(super) fn so_far(&self) -> usize {
+        let least = |at: &usize| self.arms[*at].samples.iter().min().copied().unwrap_or(Duration::MAX);
+        (0..self.arms.len()).filter(|at| *at == 0 || !self.arms[*at].dropped).min_by_key(least).unwrap_or(0)
+    }
     /// The arm that runs next: the first of those with fewest samples, or that took fewest parts.
     pub(super) fn next(&self) -> usize {
+        if !self.may_try() {
+            return self.so_far();
+        }
         let had = |at: &usize| match self.trials {
             Trials::Calls => self.arms[*at].samples.len(),
             Trials::Parts => self.arms[*at].runs,
@@ -125,14 +144,29 @@ impl Bucket {
         let most = self.arms.iter().map(|arm| arm.runs).max();
         (0..self.arms.len()).filter(|at| self.is_open(*at)).all(|at| Some(self.arms[at].runs) == most)
     }
+    /// What ran took so long and is no sample.
+    pub(super) fn passed(&mut self, took: Duration) {
+        self.spent += took;
+    }
     /// An arm has run, and took so long if that can be compared.
     pub(super) fn ran(&mut self, at: usize, took: Option<Duration>) {
+        let is_trial = self.is_open(at);
+        if let Some(took) = took {
+            self.passed(took);
+            self.lost += took.saturating_sub(self.usual().unwrap_or(took));
+        }
         let arm = &mut self.arms[at];
+        if !is_trial {
+            // Versions are compared with what it takes by now.
+            arm.samples.extend(took);
+            arm.samples.drain(..arm.samples.len() - SAMPLES);
+            return;
+        }
         arm.runs += 1;
         if let Some(took) = took {
             if arm.warm || (took >= WARM && self.trials == Trials::Calls) {
                 arm.samples.push(took);
-            } else if self.trials == Trials::Parts {
+            } else {
                 arm.first = Some(took);
             }
             arm.warm = true;
@@ -154,10 +188,14 @@ impl Bucket {
     fn is_alone(&self) -> bool {
         self.arms.iter().skip(1).all(|arm| arm.dropped)
     }
+    /// What the rules' choice takes, as far as is known.
+    fn usual(&self) -> Option<Duration> {
+        self.arms[0].samples.iter().chain(&self.arms[0].first).min().copied()
+    }
     fn drop_hopeless(&mut self) {
         let first = self.arms.iter().filter_map(|arm| arm.first).min().unwrap_or_default();
         for arm in self.arms.iter_mut().skip(1) {
-            arm.dropped |= arm.first.is_some_and(|own| own * 100 > first * HOPELESS_PART);
+            arm.dropped |= arm.first.is_some_and(|own| own * 100 > first * HOPELESS_FIRST);
         }
         let Some(best) = self.arms.iter().flat_map(|arm| &arm.samples).min().copied() else { return };
         for arm in self.arms.iter_mut().skip(1) {
@@ -189,7 +227,7 @@ mod tests {
             let arm = bucket.next();
             ran.push(arm);
             bucket.ran(arm, Some(Duration::from_millis(times[arm])));
-            assert!(ran.len() < 100, "it ends");
+            assert!(ran.len() < 1000, "it ends");
         }
         (ran, bucket.found().unwrap())
     }
@@ -211,9 +249,25 @@ mod tests {
     #[test]
     fn the_hopeless_are_dropped_at_once() {
         assert_eq!(run(&[100, 151]), (vec![0, 1], 0));
-        assert_eq!(run(&[100, 151, 90]).0, [0, 1, 2, 0, 2, 0, 2]);
+        // What has cost half a call waits for nine others.
+        assert_eq!(run(&[100, 151, 90]).0, [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2]);
         // The rules' choice is measured however slow it is.
         assert_eq!(run(&[1000, 20]).1, 1);
+    }
+
+    #[test]
+    fn trials_cost_a_twentieth_and_the_last_one() {
+        let times = [10, 100, 60, 12, 90];
+        let (ran, found) = run(&times);
+        assert_eq!(found, 0);
+        let (mut spent, mut lost, mut last) = (0, 0, 0);
+        for arm in ran {
+            spent += times[arm];
+            lost += times[arm] - times[0];
+            last = if arm > 0 { times[arm] - times[0] } else { last };
+            assert!((lost - last) * 20 <= spent, "{lost} of {spent}");
+        }
+        assert!(lost > 200, "all are tried");
     }
 
     #[test]
@@ -235,6 +289,9 @@ mod tests {
         let (mut ran, mut ends) = (Vec::new(), Vec::new());
         assert!(bucket.is_first(Duration::from_millis(1)) && !bucket.is_first(Duration::from_millis(1)));
         while bucket.found().is_none() {
+            if !bucket.may_try() {
+                bucket.passed(Duration::from_secs(1));
+            }
             let arm = bucket.next();
             bucket.ran(arm, Some(Duration::from_millis([20, 15, 50, 61][arm])));
             ran.push(arm);
