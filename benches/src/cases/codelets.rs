@@ -39,7 +39,7 @@ const HOPELESS: u32 = 3;
 const BINS: usize = 1 << 16;
 
 /// A context that calls the quickest version.
-fn quickest(call: &dyn Fn(&Context) -> Result<(), Error>) -> Context {
+pub(super) fn quickest(call: &dyn Fn(&Context) -> Result<(), Error>) -> Context {
     let cx = context();
     let Err(Error::UnknownPlan { plans, .. }) = call(&cx.with_plan("none")) else { panic!("a version of that name") };
     let plans = plans.to_string();

@@ -13,6 +13,7 @@ mod papers_hicuda;
 mod papers_lee;
 mod prims;
 mod recur;
+mod selection;
 mod series;
 mod simulations;
 mod sorts;
@@ -67,6 +68,7 @@ pub fn all() -> Vec<Recipe> {
             papers_lee::RECIPES,
             codelets::RECIPES,
             codelets_algebra::RECIPES,
+            selection::RECIPES,
         ]
         .into_iter()
         .flat_map(fixed),
