@@ -2,7 +2,7 @@
 //!
 //! Ranges that depend on iterators (triangles, bands, pieces) are as long as where those are in the middle of theirs; loops that count take the
 //! turns between their first value and their bound. Variables of an iteration are what they were assigned last. Ragged ranges are
-//! together about as long as the array that they run through. What data say beyond that counts as `unknown_length` of the model; then
+//! together about as long as the array that they run through, or each as long as the mean where data choose some of them. What data say beyond that counts as `unknown_length` of the model; then
 //! others join the one thread if it takes long. What an estimate takes for granted is kept for `explain`.
 
 use hidp_ir::imp::{Assumed, Assumption, Expr, Work};
@@ -151,14 +151,19 @@ impl Lowerer<'_> {
             map.iters.iter().map(|iter| [&iter.lo, &iter.hi].map(|bound| on_average(bound, &known.means))).collect();
         let closed = bounds.iter().flatten().all(|bound| self.is_known_throughout(bound));
         let ragged = if closed { None } else { plan::ragged_extent(self.func, map).cloned() };
-        let turns = match ragged {
-            Some(extent) if self.is_known_throughout(&extent) => {
+        let chosen = ragged.as_ref().and_then(|extent| self.mean_of_chosen(map, extent, &known.around[..around]));
+        let turns = match (chosen, ragged) {
+            (Some((mean, at)), _) => {
+                known.assume(Assumption::Mean, at);
+                make::mul(times, make::mul(mean, make::long(self.model.ragged_element.into())))
+            }
+            (None, Some(extent)) if self.is_known_throughout(&extent) => {
                 let what = if follow { Assumption::Array } else { Assumption::AtLeastArray };
                 known.assume(what, map.iters.last().map_or(extent.span, |iter| iter.span));
                 let elements = self.expr(&extent);
                 make::mul(elements, make::long(self.model.ragged_element.into()))
             }
-            Some(_) | None => map.iters.iter().zip(&bounds).fold(times, |times, (iter, bounds)| {
+            (None, Some(_) | None) => map.iters.iter().zip(&bounds).fold(times, |times, (iter, bounds)| {
                 known.assume_middle([&iter.lo, &iter.hi], iter.span);
                 make::mul(times, self.length_of(bounds, iter.span, known))
             }),
@@ -166,6 +171,22 @@ impl Lowerer<'_> {
         let work = self.work_of_block(&map.body, turns, known);
         known.around.truncate(around);
         work
+    }
+
+    /// How long ranges are on average, and where they stand, if data or an expression choose them out of those between neighbours of an array.
+    /// How many iterations choose one is known, and may be few: a level of a triangular system, or the frontier of a search.
+    fn mean_of_chosen(&mut self, map: &Map, extent: &par::Expr, around: &[par::VarId]) -> Option<(Expr, Span)> {
+        let iter = map.iters.last()?;
+        let (low, high) = (loaded(&iter.lo)?, loaded(&iter.hi)?);
+        let [at] = low.index.as_slice() else { return None };
+        let of_iterator = matches!(at.kind, par::ExprKind::Read(var) if around.contains(&var));
+        let ends = self.func.vars[low.array].shape.last()?.clone();
+        let is_known = [extent, &ends].into_iter().all(|size| self.is_known_throughout(size));
+        if low.array != high.array || of_iterator || !is_known {
+            return None;
+        }
+        let (elements, ends) = (self.expr(extent), self.expr(&ends));
+        Some((make::ceil_div(elements, make::max(ends, make::long(1))), iter.span))
     }
 
     /// How often a loop runs whose variable was given its first value by one of the statements before.
@@ -466,6 +487,18 @@ mod tests {
         assert!(doubled > 100 * 3 * 16, "{doubled}");
         let long: String = "q = q - q / 1000;".repeat(8);
         about(100 * 16, each(&format!("long q = M + i / 900; {long} for (long j = 0; j < q; j += 1) y[i] += x[i];")));
+    }
+
+    #[test]
+    fn ranges_that_data_choose_are_as_long_as_the_mean() {
+        let of = |count: &str| {
+            let body = "int r = p[i]; map { e := [p[r]:p[r+1]); _t = x[e]; } reduce(\"+\", y[i], _t, e := [*]);";
+            estimate(&format!("map {{ i := [0:{count}); {body} }}"))
+        };
+        // All arrays have as many elements, so a range has one.
+        about(100, of("N"));
+        about(10, of("n"));
+        assert!(of("n") < of("N") / 5, "few of them are little");
     }
 
     #[test]

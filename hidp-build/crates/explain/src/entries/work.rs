@@ -33,6 +33,9 @@ fn line(sources: &SourceMap, Assumed { what, at }: &Assumed) -> String {
             "in all iterations together as long as the array that it runs through; other threads join where it takes long"
                 .to_owned()
         }
+        Assumption::Mean => {
+            "as long as the mean of the ranges that data choose it from; other threads join where it takes long".to_owned()
+        }
     };
     format!("{} `{}`: {what}", super::place(sources, *at), super::shortened(sources.snippet(*at)))
 }

@@ -45,7 +45,7 @@ impl Work {
     /// Whether there may be much more: it rests on turns of which nothing is known, or on ranges that may overlap.
     pub fn is_guess(&self) -> bool {
         self.assumed.iter().any(|assumed| match assumed.what {
-            Assumption::Turns(_) | Assumption::AtLeastArray => true,
+            Assumption::Turns(_) | Assumption::AtLeastArray | Assumption::Mean => true,
             Assumption::Middle | Assumption::Array => false,
         })
     }
@@ -77,4 +77,6 @@ pub enum Assumption {
     Array,
     /// The same, though ranges may overlap, or elements take longer than most.
     AtLeastArray,
+    /// It is as long as the mean of the ranges that data choose it from.
+    Mean,
 }
