@@ -244,8 +244,10 @@ mod tests {
             sites: &[],
         }
     }
-    static SUMS: Entry = entry(&[Version { plan: "rows", code: CODE }, Version { plan: "team", code: CODE }]);
-    static UNRUNNABLE: Entry = entry(&[Version { plan: "rows", code: CODE }, Version { plan: "team", code: V4 }]);
+    static SUMS: Entry =
+        entry(&[Version { plan: "rows", hash: "", code: CODE }, Version { plan: "team", hash: "", code: CODE }]);
+    static UNRUNNABLE: Entry =
+        entry(&[Version { plan: "rows", hash: "", code: CODE }, Version { plan: "team", hash: "", code: V4 }]);
 
     fn chosen(cx: &Context, entry: &'static Entry, dims: [i64; 2]) -> (&'static str, String) {
         told(cx, entry, &[], &dims)
@@ -288,7 +290,7 @@ mod tests {
                 rules: &[Rule { conditions: ONE_LONG, version: 1, settings: Settings::USUAL }],
                 ..Dispatch::NONE
             },
-            ..entry(&[Version { plan: "rows", code: CODE }, Version { plan: "team", code: CODE }])
+            ..entry(&[Version { plan: "rows", hash: "", code: CODE }, Version { plan: "team", hash: "", code: CODE }])
         };
         let cx = Context::builder().threads(2).build().unwrap();
         let chosen = |cut: &[i32]| {

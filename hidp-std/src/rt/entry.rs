@@ -377,7 +377,9 @@ pub struct SegmentBound {
 pub struct Version {
     /// The plan's name.
     pub plan: &'static str,
-    /// What it was compiled to.
+    /// A hash of what it was compiled to, by itself.
+    pub hash: &'static str,
+    /// Its functions.
     pub code: Codes,
 }
 

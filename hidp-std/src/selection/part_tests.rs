@@ -92,7 +92,7 @@ const fn entry(versions: &'static [Version], classes: &'static [u32], uneven: bo
     Entry { name: "f::rows", params: &[X, Y], dims: &["N"], versions, dispatch, sites: &[SITE] }
 }
 const fn version(plan: &'static str, code: &'static [Code; 1]) -> Version {
-    Version { plan, code: Codes::Cpu(code) }
+    Version { plan, hash: "", code: Codes::Cpu(code) }
 }
 /// Adds to `y`.
 const ADDING: [Version; 2] = [

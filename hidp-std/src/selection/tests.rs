@@ -68,9 +68,9 @@ static SUMS: Entry = Entry {
     }],
     dims: &["R"],
     versions: &[
-        Version { plan: "rows", code: code(&[Code { isa: Isa::Base, function: slow }]) },
-        Version { plan: "tree", code: code(&[Code { isa: Isa::Base, function: quick }]) },
-        Version { plan: "lanes", code: code(&[Code { isa: Isa::Base, function: quicker }]) },
+        Version { plan: "rows", hash: "", code: code(&[Code { isa: Isa::Base, function: slow }]) },
+        Version { plan: "tree", hash: "", code: code(&[Code { isa: Isa::Base, function: quick }]) },
+        Version { plan: "lanes", hash: "", code: code(&[Code { isa: Isa::Base, function: quicker }]) },
     ],
     dispatch: Dispatch {
         measures: &[Measure { name: "parallel", program: &[Op::Dim(0)] }],

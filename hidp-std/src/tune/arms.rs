@@ -106,9 +106,9 @@ mod tests {
             params: &[],
             dims: &[],
             versions: &[
-                Version { plan: "rows", code: Codes::Cpu(&[]) },
-                Version { plan: "serial", code: Codes::Cpu(&[]) },
-                Version { plan: "team", code: Codes::Cpu(&[]) },
+                Version { plan: "rows", hash: "", code: Codes::Cpu(&[]) },
+                Version { plan: "serial", hash: "", code: Codes::Cpu(&[]) },
+                Version { plan: "team", hash: "", code: Codes::Cpu(&[]) },
             ],
             dispatch: Dispatch {
                 tunables: &[

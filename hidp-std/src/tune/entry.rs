@@ -255,7 +255,7 @@ mod tests {
         unsafe { sum(call, |_| 0, 1.0) }
     }
     const fn version(plan: &'static str, code: Codes) -> Version {
-        Version { plan, code }
+        Version { plan, hash: "", code }
     }
     const fn param(name: &'static str, writes: bool, shape: &'static [&'static [Op]]) -> Param {
         Param { name, reads: !writes, writes, elem: Elem::F32, positions: !writes, shape, shape_text: &[] }

@@ -313,10 +313,10 @@ mod tests {
         }],
         dims: &["N"],
         versions: &[
-            Version { plan: "wrong", code: Codes::Cpu(&[Code { isa: Isa::Base, function: wrong }]) },
-            Version { plan: "quick", code: Codes::Cpu(&[Code { isa: Isa::Base, function: quick }]) },
-            Version { plan: "serial", code: Codes::Cpu(&[Code { isa: Isa::Base, function: slow }]) },
-            Version { plan: "block", code: Codes::Device(wrong) },
+            Version { plan: "wrong", hash: "", code: Codes::Cpu(&[Code { isa: Isa::Base, function: wrong }]) },
+            Version { plan: "quick", hash: "", code: Codes::Cpu(&[Code { isa: Isa::Base, function: quick }]) },
+            Version { plan: "serial", hash: "", code: Codes::Cpu(&[Code { isa: Isa::Base, function: slow }]) },
+            Version { plan: "block", hash: "", code: Codes::Device(wrong) },
         ],
         dispatch: Dispatch { measures: &[Measure { name: "parallel", program: &[Op::Dim(0)] }], ..Dispatch::NONE },
         sites: &[],
@@ -351,8 +351,8 @@ mod tests {
     fn disturbed_runs_do_not_count() {
         static DISTURBED: Entry = Entry {
             versions: &[
-                Version { plan: "rows", code: Codes::Cpu(&[Code { isa: Isa::Base, function: disturbed }]) },
-                Version { plan: "serial", code: Codes::Cpu(&[Code { isa: Isa::Base, function: slow }]) },
+                Version { plan: "rows", hash: "", code: Codes::Cpu(&[Code { isa: Isa::Base, function: disturbed }]) },
+                Version { plan: "serial", hash: "", code: Codes::Cpu(&[Code { isa: Isa::Base, function: slow }]) },
             ],
             ..ENTRY
         };

@@ -44,10 +44,10 @@ static DOUBLE: Entry = Entry {
     params: &[vector("x", true), vector("y", false)],
     dims: &["N"],
     versions: &[
-        Version { plan: "serial", code: Codes::Cpu(&[Code { isa: Isa::Base, function: serial }]) },
-        Version { plan: "thread", code: Codes::Device(thread) },
-        Version { plan: "warp", code: Codes::Device(warp) },
-        Version { plan: "block", code: Codes::Device(wrong) },
+        Version { plan: "serial", hash: "", code: Codes::Cpu(&[Code { isa: Isa::Base, function: serial }]) },
+        Version { plan: "thread", hash: "", code: Codes::Device(thread) },
+        Version { plan: "warp", hash: "", code: Codes::Device(warp) },
+        Version { plan: "block", hash: "", code: Codes::Device(wrong) },
     ],
     dispatch: Dispatch {
         source: "1f",

@@ -219,7 +219,7 @@ pub(crate) mod tests {
         name: "sums::rows",
         params: &[],
         dims: &["R", "C"],
-        versions: &[Version { plan: "rows", code: CODE }, Version { plan: "team", code: CODE }],
+        versions: &[Version { plan: "rows", hash: "", code: CODE }, Version { plan: "team", hash: "", code: CODE }],
         dispatch: DISPATCH,
         sites: &[],
     };
@@ -270,7 +270,7 @@ pub(crate) mod tests {
         };
         let records: &'static [Record] = Box::leak(Box::new([embedded.clone()]));
         let entry: &'static Entry = Box::leak(Box::new(Entry {
-            versions: &[Version { plan: "rows", code: CODE }, Version { plan: "team", code: CODE }],
+            versions: &[Version { plan: "rows", hash: "", code: CODE }, Version { plan: "team", hash: "", code: CODE }],
             dispatch: Dispatch { records, ..DISPATCH },
             ..Entry { name: "sums::rows", params: &[], dims: &[], versions: &[], dispatch: DISPATCH, sites: &[] }
         }));

@@ -71,12 +71,13 @@ static GATHER: Entry = Entry {
     versions: &[
         Version {
             plan: "rows",
+            hash: "",
             code: Codes::Cpu(&[
                 Code { isa: Isa::V3, function: gather_plain },
                 Code { isa: Isa::Base, function: gather_plain },
             ]),
         },
-        Version { plan: "twice", code: Codes::Cpu(&[Code { isa: Isa::Base, function: gather_twice }]) },
+        Version { plan: "twice", hash: "", code: Codes::Cpu(&[Code { isa: Isa::Base, function: gather_twice }]) },
     ],
     dispatch: Dispatch::NONE,
     sites: &[Site {
@@ -126,7 +127,7 @@ static SHAPES: Entry = Entry {
         Param { shape: &[&[Op::Scalar(2)]], shape_text: &["_k"], ..param_row("out", true) },
     ],
     dims: &["R", "M", "Q"],
-    versions: &[Version { plan: "serial", code: Codes::Cpu(&[Code { isa: Isa::Base, function: shapes }]) }],
+    versions: &[Version { plan: "serial", hash: "", code: Codes::Cpu(&[Code { isa: Isa::Base, function: shapes }]) }],
     dispatch: Dispatch::NONE,
     sites: &[],
 };
@@ -167,7 +168,11 @@ static GEMM: Entry = Entry {
         Param { shape: &[&[Op::Dim(0)], &[Op::Dim(2)]], shape_text: &["M", "N"], ..param_row("C", true) },
     ],
     dims: &["M", "K", "N"],
-    versions: &[Version { plan: "serial", code: Codes::Cpu(&[Code { isa: Isa::Base, function: gemm_serial }]) }],
+    versions: &[Version {
+        plan: "serial",
+        hash: "",
+        code: Codes::Cpu(&[Code { isa: Isa::Base, function: gemm_serial }]),
+    }],
     dispatch: Dispatch::NONE,
     sites: &[],
 };
@@ -245,8 +250,8 @@ static AXPY: Entry = Entry {
     ],
     dims: &["N"],
     versions: &[
-        Version { plan: "rows", code: Codes::Cpu(&[Code { isa: Isa::Base, function: axpy_rows }]) },
-        Version { plan: "thread", code: Codes::Device(axpy_thread) },
+        Version { plan: "rows", hash: "", code: Codes::Cpu(&[Code { isa: Isa::Base, function: axpy_rows }]) },
+        Version { plan: "thread", hash: "", code: Codes::Device(axpy_thread) },
     ],
     dispatch: Dispatch::NONE,
     sites: &[Site { file: "axpy.hdp", line: 3, column: 7, text: "x[i]", kind: 1, names: &["i", "", ""] }],

@@ -1,35 +1,29 @@
-//! The text that tuning records are stamped with: the code of an entry, independent of its position in a file or program.
+//! The text that versions are known by: their code, independent of its position in a file or program.
 
 use crate::c_like::name;
 use crate::c_like::uses::Needs;
 use crate::{cuda, openmp};
-use hidp_ir::imp::{Entry, UnitTarget};
+use hidp_ir::imp::{Entry, Unit, UnitTarget};
 use hidp_ir::par::Program;
 use hidp_syntax::ordered::OrdMap;
 use hidp_syntax::source::SourceMap;
 
-/// The versions of an entry for a target, as they would be emitted if a file had nothing else. None if there are none. Lines of the
-/// program are not in it, nor native headers that the entry uses nothing of.
-pub fn text(
-    program: &Program,
-    sources: &SourceMap,
-    entry: &Entry,
-    target: UnitTarget,
-    native_headers: &[String],
-) -> Option<String> {
-    entry.units_for(target).next()?;
-    let needs = Needs::of(program, entry, target);
+/// A version of an entry, as it would be emitted if a file had nothing else. Lines of the program are not in it, nor native headers that
+/// the version uses nothing of.
+pub fn text(program: &Program, sources: &SourceMap, entry: &Entry, unit: &Unit, native_headers: &[String]) -> String {
+    let target = unit.target;
+    let entries = [Entry { symbol: String::new(), sites: entry.sites.clone(), units: vec![unit.clone()] }];
+    let needs = Needs::of(program, &entries[0], target);
     let native_headers = if needs.natives(program) { native_headers.to_vec() } else { Vec::new() };
     let options = openmp::Options { line_directives: false, native_headers, numbers: false };
-    let entries = [Entry { symbol: String::new(), ..entry.clone() }];
     let text = match target {
-        UnitTarget::Cpu => openmp::module(program, sources, "", &entries, &options),
-        UnitTarget::Device => cuda::module(program, sources, "", &entries, &options)?,
+        UnitTarget::Cpu => Some(openmp::module(program, sources, "", &entries, &options)),
+        UnitTarget::Device => cuda::module(program, sources, "", &entries, &options),
     };
-    Some(renamed(&text, &names(program, &needs)))
+    renamed(&text.unwrap_or_default(), &names(program, &needs))
 }
 
-/// The names of what an entry uses hold numbers, which change with what else the program declares. These are the same with the
+/// The names of what a version uses hold numbers, which change with what else the program declares. These are the same with the
 /// numbers that they would have alone.
 fn names(program: &Program, needs: &Needs) -> OrdMap<String, String> {
     let structs = needs.structs.iter().filter(|id| !program.structs[**id].native);

@@ -35,6 +35,8 @@ pub struct Dispatch {
     pub parts: Option<Parts>,
     /// Parameters that hold positions in arrays or sizes: tools cannot make them up.
     pub positions: OrdSet<VarId>,
+    /// For each version a hash of what it is compiled to.
+    pub hashes: Vec<String>,
     /// A hash of what the entry is compiled to.
     pub source: String,
     /// The same of its versions for devices; empty if it has none.

@@ -71,15 +71,16 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
         add_device_rules(&mut dispatch, program, item, (&usual, &explored), (model, &device), predictions);
     }
     let shown = format!("{}::{}", stem_of(input, item.span), item.name);
+    let hashes = stamp::hashes(input, program, &entry);
     let [source, device_source] =
-        [imp::UnitTarget::Cpu, imp::UnitTarget::Device].map(|target| stamp::of(input, program, &entry, target));
+        [imp::UnitTarget::Cpu, imp::UnitTarget::Device].map(|target| stamp::of(&entry, &hashes, target));
     let stamp = |record: &Record| if record.is_for_devices() { &device_source } else { &source };
     let holds = |record: &&Record| record.entry == shown && record.source == *stamp(record);
     let records = input.options.records.iter().filter(holds).cloned().collect();
     Lowered {
         func,
         entry,
-        dispatch: Dispatch { classes, parts, source, device_source, records, settings, ..dispatch },
+        dispatch: Dispatch { classes, parts, hashes, source, device_source, records, settings, ..dispatch },
         defects,
     }
 }

@@ -1,5 +1,5 @@
-//! The stamp of tuning records: a hash of what an entry is compiled to for a target, and of the headers that this includes. So records
-//! survive what changes no code, and none survives what does.
+//! Hashes of what the versions of an entry are compiled to, and of the headers that this includes; and the stamp of tuning records, a hash
+//! of those for a target. So records survive what changes no code.
 
 use std::sync::OnceLock;
 
@@ -10,11 +10,18 @@ use hidp_ir::par::Program;
 use hidp_plan::stable_hash;
 use hidp_syntax::ordered::{OrdMap, OrdSet};
 
-/// The stamp of an entry's versions for a target; nothing if there are none.
-pub(super) fn of(input: &PipelineInput, program: &Program, entry: &imp::Entry, target: imp::UnitTarget) -> String {
+/// The hash of each version.
+pub(super) fn hashes(input: &PipelineInput, program: &Program, entry: &imp::Entry) -> Vec<String> {
     let options = &input.options;
-    let text = stamp::text(program, &input.sources, entry, target, &options.native_headers);
-    text.map_or_else(String::new, |text| options.headers.stamp(&text))
+    let text = |unit| stamp::text(program, &input.sources, entry, unit, &options.native_headers);
+    entry.units.iter().map(|unit| options.headers.stamp(&text(unit))).collect()
+}
+
+/// The stamp of an entry's versions for a target; nothing if there are none.
+pub(super) fn of(entry: &imp::Entry, hashes: &[String], target: imp::UnitTarget) -> String {
+    let own = entry.units.iter().zip(hashes).filter(|(unit, _)| unit.target == target);
+    let own: Vec<&str> = own.map(|(_, hash)| hash.as_str()).collect();
+    if own.is_empty() { String::new() } else { stable_hash(own.join(" ")) }
 }
 
 /// Headers by the names that generated code includes them by, with all that they include.
@@ -24,8 +31,9 @@ pub struct Headers(OrdMap<String, Header>);
 #[derive(Clone, Debug)]
 struct Header {
     text: String,
-    /// A hash of its code. Most headers of the run time are included by nothing in a build.
+    /// A hash of its code, and the headers that it includes. Most headers of the run time are included by nothing in a build.
     hash: OnceLock<String>,
+    included: OnceLock<Vec<String>>,
 }
 
 /// Headers below this are for the executor of device code, which no GPU sees.
@@ -34,7 +42,7 @@ const OF_EXECUTOR: &str = "hidp/simt/";
 impl Headers {
     /// Adds a header.
     pub fn insert(&mut self, name: String, text: String) {
-        self.0.insert(name, Header { text, hash: OnceLock::new() });
+        self.0.insert(name, Header { text, hash: OnceLock::new(), included: OnceLock::new() });
     }
     /// Whether a header of this name is there.
     pub fn contains(&self, name: &str) -> bool {
@@ -56,7 +64,8 @@ impl Headers {
         let mut open = self.included("", text);
         while let Some(name) = open.pop() {
             if let (false, Some(header)) = (found.contains(&name), self.0.get(&name)) {
-                open.extend(self.included(&name, &header.text));
+                let included = header.included.get_or_init(|| self.included(&name, &header.text));
+                open.extend(included.iter().cloned());
                 found.insert(name);
             }
         }
@@ -173,8 +182,9 @@ fn end_of_literal(bytes: &[u8], from: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compiler::pipeline::testing::input;
-    use crate::compiler::pipeline::{Options, compile};
+    use crate::compiler::pipeline::testing::{input, optimised};
+    use crate::compiler::pipeline::{Lowered, Options, compile, lower_entry};
+    use hidp_plan::target::Model;
 
     #[test]
     fn comments_are_no_code() {
@@ -276,5 +286,37 @@ mod tests {
         assert_eq!(header("hidp/fold.hpp"), [true, false, true, false], "by way of another");
         assert_eq!(header("hidp/cuda/core.cuh"), [false, true, false, true]);
         assert_eq!(header("deep.hpp"), [false, false, true, true], "native headers for who uses them");
+    }
+
+    /// Names and hashes of the versions of a program's first entry.
+    fn versions(text: &str) -> Vec<(String, String)> {
+        let mut options = Options { cuda: true, headers: headers(), ..Options::default() };
+        options.limits.compositions = true;
+        let build = input(text, options);
+        let program = optimised(&build);
+        let Lowered { entry, dispatch, .. } = lower_entry(&build, &program, program.entries[0], &Model::cpu());
+        assert_eq!(entry.units.len(), dispatch.hashes.len());
+        entry.units.iter().map(|unit| unit.plan.clone()).zip(dispatch.hashes).collect()
+    }
+
+    #[test]
+    fn an_edited_codelet_changes_its_own_versions() {
+        let text = "function sum input float x[N]; output float s; { reduce(\"+\", x, s, N); }
+            codelet sum \"pieces\" tunable long p = {64};
+            { float part[p]; map { t := [0:p); sum(x[adjacent t of p], part[t]); } sum(part, s); }
+            codelet sum \"cyclic\" tunable long q = {3};
+            { float part[q]; map { t := [0:q); sum(x[strided t of q], part[t]); } sum(part, s); }\n";
+        let (before, after) = (versions(text), versions(&text.replace("{64}", "{32}")));
+        let of_pieces = |plan: &str| plan.contains("pieces");
+        let kept = |all: &[(String, String)], own: bool| -> Vec<(String, String)> {
+            all.iter().filter(|(plan, _)| of_pieces(plan) == own).cloned().collect()
+        };
+        assert_eq!(kept(&before, false), kept(&after, false));
+        let (old, new) = (kept(&before, true), kept(&after, true));
+        assert!(!old.is_empty() && old.iter().all(|version| !new.contains(version)), "{old:?}\n{new:?}");
+        let others: Vec<String> = kept(&before, false).into_iter().map(|(plan, _)| plan).collect();
+        assert!(others.iter().any(|plan| plan.contains("cyclic")) && others.len() > 2, "{others:?}");
+        let hashes: OrdSet<&String> = before.iter().map(|(_, hash)| hash).collect();
+        assert_eq!(hashes.len(), before.len(), "each version has its own");
     }
 }

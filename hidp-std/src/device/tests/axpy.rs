@@ -83,9 +83,9 @@ const fn vector(name: &'static str, reads: bool, writes: bool) -> Param {
     Param { reads, writes, shape: &[&[Op::Dim(0)]], shape_text: &["N"], ..scalar(name) }
 }
 
-const ROWS: Version = Version { plan: "rows", code: Codes::Cpu(&[Code { isa: Isa::Base, function: rows }]) };
-const THREAD: Version = Version { plan: "thread", code: Codes::Device(thread) };
-const WARP: Version = Version { plan: "warp", code: Codes::Device(warp) };
+const ROWS: Version = Version { plan: "rows", hash: "", code: Codes::Cpu(&[Code { isa: Isa::Base, function: rows }]) };
+const THREAD: Version = Version { plan: "thread", hash: "", code: Codes::Device(thread) };
+const WARP: Version = Version { plan: "warp", hash: "", code: Codes::Device(warp) };
 
 const PARAMS: &[Param] = &[
     scalar("_a"),

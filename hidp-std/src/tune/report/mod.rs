@@ -151,7 +151,7 @@ mod tests {
     use crate::rt::entry::{Codes, Dispatch, Entry, MOST_MEASURES, Measure, Version};
 
     const fn version(plan: &'static str) -> Version {
-        Version { plan, code: Codes::Cpu(&[]) }
+        Version { plan, hash: "", code: Codes::Cpu(&[]) }
     }
     static ENTRY: Entry = Entry {
         name: "blas::row_sums",

@@ -100,9 +100,11 @@ impl Table<'_> {
     }
 
     fn versions(&self, text: &mut Text) {
-        for unit in self.units() {
+        for (at, unit) in self.units().iter().enumerate() {
+            let hash = self.info.dispatch.hashes.get(at).map_or("", String::as_str);
             text.nest("Version {", "},", |text| {
                 text.line(format!("plan: {:?},", unit.plan));
+                text.line(format!("hash: {hash:?},"));
                 match unit.target {
                     UnitTarget::Cpu => text.nest("code: Codes::Cpu(&[", "]),", |text| {
                         for isa in self.options.isas {
@@ -123,6 +125,7 @@ impl Table<'_> {
             classes,
             parts,
             positions: _,
+            hashes: _,
             source,
             device_source,
             records,

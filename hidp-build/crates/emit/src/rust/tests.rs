@@ -211,6 +211,7 @@ fn tables_say_which_version_runs_when() {
         classes: vec![0, 0, 1],
         parts: Some(Parts { dim: 1, besides: vec![Some(1), None], uneven: true }),
         positions: [fixture.func.params[0]].into(),
+        hashes: vec!["a1".into(), "b2".into()],
         source: "1f".into(),
         device_source: "2f".into(),
         records: vec![Record {
@@ -232,6 +233,7 @@ fn tables_say_which_version_runs_when() {
          SegmentBound { param: 0, elem: Elem::I32, offset: 1 }])] },",
         "Rule { conditions: &[Condition { measure: 0, least: true, bound: Bound::Fixed(4) }, \
          Condition { measure: 1, least: false, bound: Bound::PerThread(2) }], version: 1, settings: Settings::USUAL },",
+        "plan: \"rows\", hash: \"a1\",",
         "classes: &[0, 0, 1], parts: Some(Parts { dim: 1, besides: &[Some(1), None], uneven: true }),",
         "tunables: &[Tunable { name: \"threads\", domain: &[1, 2] }],",
         "settings: &[Setting { name: \"sum.least\", values: &[16, 4096], versions: &[1] }],",
@@ -264,7 +266,7 @@ fn tables_describe_extents_versions_and_sites() {
         "dims: &[\"R\", \"Z\"],",
         "Code { isa: Isa::V4, function: hidp2_k_4spmv_SpmvCSR_rows_v4 },",
         "fn hidp2_k_4spmv_SpmvCSR_warp_cuda(call: *mut hidp_call) -> i32;",
-        "plan: \"warp\", code: Codes::Device(hidp2_k_4spmv_SpmvCSR_warp_cuda),",
+        "plan: \"warp\", hash: \"\", code: Codes::Device(hidp2_k_4spmv_SpmvCSR_warp_cuda),",
         "file: \"kernels/spmv.hdp\", line: 7, column: 3, text: \"y[rowptr[0]]\", kind: 1,",
         "names: &[\"rowptr[0]\", \"\", \"\"]",
     ] {
