@@ -148,7 +148,8 @@ impl Printer<'_> {
         out.open("{");
         let name = self.scope.name(lane);
         let attribute = if self.scope.usage.is_read(lane) { "" } else { "[[maybe_unused]] " };
-        out.line(format!("{attribute}const int64_t {name} = hidp::rank<{}, hidp::Thread>(worker);", level(group)));
+        let ty = name::ty(self.scope.program, self.scope.var(lane).kind.element());
+        out.line(format!("{attribute}const {ty} {name} = hidp::rank<{}, hidp::Thread>(worker);", level(group)));
         self.levels.push(Level::Thread);
         self.once(body, out);
         self.levels.pop();

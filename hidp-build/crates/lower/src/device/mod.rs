@@ -61,7 +61,7 @@ mod written;
 use super::build::Role;
 use super::{DEVICE, Defect, Lowerer, UnitTarget, sound};
 use hidp_ir::imp::visit::each_stmt;
-use hidp_ir::imp::{Entry, Level, Site, SiteId, Stmt, Unit, VarId, shared_bytes};
+use hidp_ir::imp::{Entry, Function, Level, Site, SiteId, Stmt, Unit, VarId, shared_bytes};
 use hidp_ir::par::{Func, FuncId, Program};
 use hidp_plan::Plan;
 use hidp_plan::target::{DeviceModel, Model};
@@ -129,13 +129,19 @@ fn unit(
     for (id, kernel) in unit.kernels.iter_mut() {
         written::out(&mut kernel.function, device.written_out);
         differences::summed(&mut kernel.function);
-        // Groups share the instructions of an item, and lanes of theirs are numbered by `long`s.
-        let is_of_threads = kernel.grid.is_some_and(|grid| grid.level == Level::Thread);
-        if let Some(positions) = positions.get(&id).filter(|_| is_of_threads) {
-            kernel.narrow = narrow::of(&kernel.function, *positions, device.narrow);
+        let grid = kernel.grid.filter(|grid| grid.level == Level::Thread || is_by_lanes(program, &kernel.function));
+        if let (Some(grid), Some(positions)) = (grid, positions.get(&id)) {
+            kernel.narrow = narrow::of(&kernel.function, *positions, grid.block, device.narrow);
         }
     }
     Ok(unit)
+}
+
+/// Whether the threads of a group have iterations of their own, and share nothing: other groups share the instructions of an item, or tiles.
+fn is_by_lanes(program: &Program, function: &Function) -> bool {
+    let mut has_lanes = false;
+    each_stmt(&function.body, &mut |stmt| has_lanes |= matches!(stmt, Stmt::Lanes { .. }));
+    has_lanes && shared_bytes(program, function) == 0
 }
 
 /// What does several launches has the shared arrays of all: kernels for which there is no room any more are launched alone.

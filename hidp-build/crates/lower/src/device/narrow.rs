@@ -18,8 +18,8 @@ use hidp_syntax::ty::{Scalar, Ty};
 const INT: Ty = Ty::Scalar(Scalar::I32);
 
 /// The function with `int`s, of a kernel that is launched over so many positions; none if too few operations would have these.
-pub(super) fn of(function: &Function, positions: usize, model: NarrowKernels) -> Option<Box<Narrow>> {
-    let known = Known::of(function, positions, model.terms as usize);
+pub(super) fn of(function: &Function, positions: usize, block: u32, model: NarrowKernels) -> Option<Box<Narrow>> {
+    let known = Known::of(function, positions, block, model.terms as usize);
     let passed = function.params[..function.params.len() - positions].iter().copied().collect();
     // A grid goes along all of its dimensions.
     let extents = (0..positions).map(|at| Sum::size(Size::Extent(at)));
@@ -51,7 +51,7 @@ struct Known {
 }
 
 impl Known {
-    fn of(function: &Function, positions: usize, most_terms: usize) -> Known {
+    fn of(function: &Function, positions: usize, block: u32, most_terms: usize) -> Known {
         let is_long = |var: &VarId| function.vars[*var].kind == VarKind::Value(Ty::LONG);
         let (passed, at) = function.params.split_at(function.params.len() - positions);
         let extents = at.iter().enumerate().map(|(at, var)| (*var, Sum::size(Size::Extent(at))));
@@ -70,6 +70,7 @@ impl Known {
             Stmt::Loop(Loop { kind: LoopKind::Spread { reductions, .. }, .. }) => {
                 others.extend(reductions.iter().map(|reduction| reduction.var));
             }
+            Stmt::Lanes { lane, .. } => _ = known.bounds.insert(*lane, Sum::constant(block.into())),
             _ => others.extend(overwritten(stmt)),
         });
         loop {

@@ -560,6 +560,25 @@ fn ints_stand_for_longs_that_follow_from_sizes() {
     assert!(loaded.0 > ints && loaded.1 > longs, "{loaded:?}");
     let counting = counted(&around("long n = 0; while (n * n < k) { n += i + 1; } z[i][j] = (float)n;"));
     assert!(counting.0 > ints && counting.1 > longs + 4, "{counting:?}");
+    // Lanes with iterations of their own are numbered by `int`s; where they share memory, there are no `int`s.
+    let lanes = |directives: &str| {
+        let entry = lowered(&format!(
+            "function f input float x[H][W]; output float y[H][W];
+             {{ #pragma hidp cuda: on(i: grid.y thread.y(8) reg(2), j: grid.x thread.x(32)) {directives} only
+                map {{ i := [0:H); j := [0:W); y[i][j] = x[max(i - 1, 0)][j] + x[min(i + 1, H - 1)][j]; }} }}"
+        ));
+        let kernel = first_kernel(&entry.units[0]);
+        let mut kinds = Vec::new();
+        for function in kernel.narrow.iter().map(|narrow| &narrow.function).chain([&kernel.function]) {
+            each_stmt(&function.body, &mut |stmt| match stmt {
+                Stmt::Lanes { lane, .. } => kinds.push(function.vars[*lane].kind),
+                _ => {}
+            });
+        }
+        kinds
+    };
+    assert_eq!(lanes(""), [int, VarKind::Value(Ty::LONG)]);
+    assert!(!lanes("shared(x)").contains(&int));
     // Too little to compile it twice.
     let copy = lowered(
         "function f input float x[H][W]; output float y[H][W]; { map { i := [0:H); j := [0:W); y[i][j] = x[i][j]; } }",

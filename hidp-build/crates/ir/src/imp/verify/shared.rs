@@ -1,7 +1,7 @@
 //! Memory that the threads of a block share, and what each of them has for itself.
 
 use super::device::{Scope, lanes_of};
-use super::{Checker, Surroundings, size_of_ty};
+use super::{Checker, INT, Surroundings, size_of_ty};
 use crate::imp::visit::{accessed, each_expr, each_stmt, each_subexpr, stmt_exprs};
 use crate::imp::{
     Block, Element, ExprKind, Function, Level, Loop, LoopKind, Prim, PrimArg, Shuffle, Stmt, VarId, VarKind,
@@ -47,7 +47,8 @@ impl Checker<'_> {
         self.collective(group, around, "`lanes`");
         self.require(group != Level::Thread, "`lanes` goes to the threads of a group");
         let before = self.visible.len();
-        self.require(self.kind(lane) == VarKind::Value(Ty::LONG), "the number of a lane is a `long` value");
+        let is_number = matches!(self.kind(lane), VarKind::Value(ty) if [Ty::LONG, INT].contains(&ty));
+        self.require(is_number, "the number of a lane is a `long` value, or an `int`");
         self.introduce(lane);
         self.read_only.insert(lane);
         let scope = around.scope.as_ref().map(|_| Scope {
