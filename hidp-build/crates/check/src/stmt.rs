@@ -32,6 +32,8 @@ impl Cx<'_> {
     }
 
     fn stmt(&mut self, s: &ast::Stmt, out: &mut Vec<Stmt>) {
+        let nested = self.with_tables_outside(s);
+        let s = nested.as_ref().unwrap_or(s);
         self.allow_warnings(&s.directives, s.span);
         let outer = std::mem::replace(&mut self.pending, s.directives.clone());
         let level = self.level();

@@ -261,6 +261,48 @@ fn extents_that_may_change_are_computed_once() {
     assert_eq!((shape("t").as_str(), shape("u").as_str()), ("extent", "n"));
 }
 
+/// Iterators around the call that computes tables.
+fn iterators_around_tables(stmts: &[par::Stmt]) -> Option<usize> {
+    stmts.iter().find_map(|stmt| match &stmt.kind {
+        StmtKind::Call { .. } => Some(0),
+        StmtKind::Map(map) => Some(map.iters.len() + iterators_around_tables(&map.body.stmts)?),
+        StmtKind::If { then, .. } => iterators_around_tables(&then.stmts),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_table_is_computed_for_the_iterators_that_its_inputs_use() {
+    let of = |body: &str| {
+        let (program, _) = accepted(&format!(
+            "recurrence float y(k := [0:N)) input float x[N], by; {{ if (k == 0) return x[0]; return by * y(k-1) + x[k]; }}
+             function f input float X[R][N], A[R], B[R][N], by; inout float Y[R][N], Z[N][R], W[R], V[N]; {{ {body} }}"
+        ));
+        let func = program.entries[0];
+        iterators_around_tables(&program.funcs[func].body.stmts).expect("a call")
+    };
+    let first = [
+        "map { r := [0:R); i := [0:N); Y[r][i] = y(i; x = X[r][*]); }",
+        "map { r := [0:R); i := [0:N); Y[r][i] = y(i; x = X[r][*], by = A[r] * 2.0f); }",
+        "map { r := [0:R); i := [0:N); _v = y(i; x = X[r][*]); } reduce(\"max\", W[r], _v, i := [*]);",
+        "map { r := [0:R); i := [0:N); _v = i > 0 ? y(i; x = X[r][*]) : 0.0f; Y[r][i] = _v; }",
+    ];
+    first.into_iter().for_each(|body| assert_eq!(of(body), 1, "{body}"));
+    assert_eq!(of("map { r := [0:R); i := [0:N); Y[r][i] = y(i; x = X[0][*]); }"), 0);
+    let all = [
+        "map { i := [0:N); r := [0:R); Z[i][r] = y(i; x = X[r][*]); }",
+        "map { r := [0:R); i := [0:N); Y[r][i] = y(i; x = X[r][*], by = B[r][i]); }",
+        "map { r := [0:R); i := [0:N); long q = r; Y[r][i] = y(i; x = X[q][*]); }",
+        "map { r := [0:R); i := [0:N); Y[r][i] = y(i; x = X[r][*], by = _B); }",
+        // A condition may keep a table from being computed at all.
+        "map { r := [0:R); i := [0:N); if (A[r] > 0.0f) { Y[r][i] = y(i; x = X[r][*]); } }",
+        "map { r := [0:R); i := [0:N); _v = y(i; x = X[r][*]); } reduce(\"max\", V[i], _v, r := [*]);",
+        "#pragma hidp unordered
+         map { r := [0:R); i := [0:N); Y[r][i] = y(i; x = X[r][*]); }",
+    ];
+    all.into_iter().for_each(|body| assert_eq!(of(body), 2, "{body}"));
+}
+
 #[test]
 fn a_fold_converts_its_value_in_the_body() {
     let (stmts, func) = body(

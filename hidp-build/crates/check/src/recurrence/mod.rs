@@ -10,6 +10,7 @@ mod folds;
 mod inside;
 mod names;
 mod refusal;
+mod rows;
 mod schedule;
 mod system;
 mod uses;
