@@ -178,6 +178,9 @@ pub struct Record {
     pub host: &'static str,
     /// `parallel < 4 and inner >= 32768: team; otherwise: rows`
     pub rules: &'static str,
+    /// The versions that the rules name, each with its hash: `team 6d2c8a90517be3f4, rows 10e1959db8e46178`. Nothing where more
+    /// than they decides what was measured.
+    pub versions: &'static str,
 }
 
 impl Record {

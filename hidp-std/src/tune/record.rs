@@ -8,7 +8,7 @@ use toml_writer::ToTomlValue;
 use super::cannot_write;
 use crate::Context;
 use crate::rt::entry::{Entry, Record};
-use crate::tuning::{Device, FORMAT, TuneFile, Tuning, print, processor, tuned};
+use crate::tuning::{Device, FORMAT, TuneFile, Tuning, named, parse, print, processor, tuned};
 
 /// Rules to record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +21,7 @@ pub(super) struct Recorded {
 /// The record of an entry in a context. The few of a run stay as long as the program runs.
 fn record(entry: &Entry, cx: &Context, Recorded { rules, places }: Recorded) -> Record {
     let leak = |text: String| -> &'static str { String::leak(text) };
+    let versions = parse(entry, &rules).ok().and_then(|rules| named(entry, &rules)).unwrap_or_default();
     let usual = |device: Device| Record {
         source: entry.dispatch.source,
         device: leak(device.name),
@@ -31,6 +32,7 @@ fn record(entry: &Entry, cx: &Context, Recorded { rules, places }: Recorded) -> 
         toolchain: entry.dispatch.toolchain,
         host: if places { leak(processor(cx)) } else { "" },
         rules: leak(rules),
+        versions: leak(versions.join(", ")),
     };
     match cx.queue() {
         None => usual(Device::this().clone()),
@@ -113,7 +115,8 @@ impl File {
     fn text(&self) -> String {
         let mut text = format!("# Tuning records, written by the tuner. Commit them.\nformat = {FORMAT}\n");
         for (entry, record) in &self.records {
-            let Record { source, device, architecture, vendor, isa, threads, toolchain, host, rules } = record;
+            let Record { source, device, architecture, vendor, isa, threads, toolchain, host, rules, versions } =
+                record;
             text.push_str("\n[[record]]\n");
             let mut put = |key: &str, value: String| text.push_str(&format!("{key} = {value}\n"));
             put("entry", entry.to_toml_value());
@@ -128,6 +131,9 @@ impl File {
                 put("host", host.to_toml_value());
             }
             put("rules", rules.to_toml_value());
+            if !versions.is_empty() {
+                put("versions", versions.to_toml_value());
+            }
         }
         text
     }
@@ -156,6 +162,7 @@ mod tests {
         assert_eq!(rules(&path), ["parallel < 4: team; otherwise: rows", "otherwise: rows"]);
         put(&cx, None);
         assert_eq!(rules(&path), ["parallel < 4: team; otherwise: rows"]);
+        assert_eq!(File::open(&path).unwrap().records[0].1.versions, "team b2, rows a1");
         let mut file = File::open(&path).unwrap();
         let strange = "a \"b\" \\ c";
         file.records[0].1.device = strange;

@@ -76,8 +76,19 @@ struct Row<'r> {
 
 impl<'r> Row<'r> {
     fn record(text: &'r str, row: &'r Spanned<DeValue<'r>>) -> Result<(String, Record), String> {
-        const KEYS: [&str; 10] =
-            ["entry", "source", "device", "architecture", "vendor", "isa", "threads", "toolchain", "host", "rules"];
+        const KEYS: [&str; 11] = [
+            "entry",
+            "source",
+            "device",
+            "architecture",
+            "vendor",
+            "isa",
+            "threads",
+            "toolchain",
+            "host",
+            "rules",
+            "versions",
+        ];
         let start = row.span().start;
         let values = row.get_ref().as_table().ok_or_else(|| said(text, start, "`record` is not a table"))?;
         if let Some(key) = values.keys().find(|key| !KEYS.contains(&key.get_ref().as_ref())) {
@@ -95,6 +106,7 @@ impl<'r> Row<'r> {
             toolchain: leaked("toolchain")?,
             host: if values.contains_key("host") { leaked("host")? } else { "" },
             rules: leaked("rules")?,
+            versions: if values.contains_key("versions") { leaked("versions")? } else { "" },
         };
         Ok((row.string("entry")?.to_owned(), record))
     }
@@ -136,6 +148,8 @@ mod tests {
         let [(entry, record)] = &file.records[..] else { panic!("{file:?}") };
         assert_eq!((entry.as_str(), record.source, record.threads), ("a::b", "1f", 2));
         assert_eq!((record.device, record.isa, record.rules), ("d", "v3", "otherwise: team"));
+        let named = TuneFile::read("f", &format!("{RECORD}versions = \"team a1\"\n")).unwrap();
+        assert_eq!((record.versions, named.records[0].1.versions), ("", "team a1"));
         assert_eq!(TuneFile::read("f", &RECORD.replace("[[record]]", "[record]")).unwrap().records.len(), 1);
     }
 

@@ -14,6 +14,8 @@ pub(crate) use device::Device;
 #[cfg(feature = "tune")]
 pub(crate) use file::FORMAT;
 pub(crate) use file::TuneFile;
+#[cfg(feature = "tune")]
+pub(crate) use rules::named;
 pub(crate) use rules::parse;
 #[cfg(feature = "tune")]
 pub(crate) use rules::print;

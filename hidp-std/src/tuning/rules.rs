@@ -63,6 +63,20 @@ fn condition(entry: &Entry, text: &str) -> Result<Condition, String> {
     }
 }
 
+/// The versions that rules name, each with its hash. `None` if that is not all of what they are about: the processor's own rules
+/// say what `host` runs.
+pub(crate) fn named(entry: &Entry, rules: &[Rule]) -> Option<Vec<String>> {
+    let mut named = Vec::new();
+    for rule in rules {
+        let version = entry.versions.get(rule.version).filter(|version| !version.hash.is_empty())?;
+        let version = format!("{} {}", version.plan, version.hash);
+        if !named.contains(&version) {
+            named.push(version);
+        }
+    }
+    Some(named)
+}
+
 /// The text that [`parse`] reads.
 #[cfg(any(test, feature = "tune"))]
 pub(crate) fn print(entry: &Entry, rules: &[Rule]) -> String {

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use super::device::{Device, Likeness};
+use super::rules::named;
 use super::{Tuning, parse};
 use crate::rt::entry::{Entry, Record, Rule};
 use crate::{Context, Isa};
@@ -171,7 +172,8 @@ impl Here {
             Some(_) => (entry.dispatch.source, entry.dispatch.toolchain),
             None => (entry.dispatch.device_source, entry.dispatch.device_toolchain),
         };
-        if record.source != source {
+        let stale = record.source != source;
+        if stale && !is_about_what_stayed(entry, record) {
             return Err("the entry was changed after it was measured".into());
         }
         if record.toolchain != toolchain {
@@ -181,8 +183,22 @@ impl Here {
             return Err(format!("it is for {} threads with {}", record.threads, record.isa));
         }
         let likeness = self.device.likeness(record.device, record.architecture, record.vendor);
-        likeness.ok_or_else(|| format!("it is for `{}`", record.device))
+        let likeness = likeness.ok_or_else(|| format!("it is for `{}`", record.device))?;
+        if stale {
+            log::info!(
+                "{}: a tuning record stays in force: the entry was changed after it was measured, but no version that its rules name",
+                entry.name
+            );
+        }
+        Ok(likeness)
     }
+}
+
+/// Whether all versions that the rules of a record name are as they were measured.
+fn is_about_what_stayed(entry: &Entry, record: &Record) -> bool {
+    let named = parse(entry, record.rules).ok().and_then(|rules| named(entry, &rules));
+    let known = |version: &String| record.versions.split(", ").any(|known| known == version);
+    named.is_some_and(|named| named.iter().all(known))
 }
 
 #[cfg(test)]
@@ -219,7 +235,7 @@ pub(crate) mod tests {
         name: "sums::rows",
         params: &[],
         dims: &["R", "C"],
-        versions: &[Version { plan: "rows", hash: "", code: CODE }, Version { plan: "team", hash: "", code: CODE }],
+        versions: &[Version { plan: "rows", hash: "a1", code: CODE }, Version { plan: "team", hash: "b2", code: CODE }],
         dispatch: DISPATCH,
         sites: &[],
     };
@@ -234,6 +250,7 @@ pub(crate) mod tests {
         toolchain: "g++ 12",
         host: "",
         rules: "otherwise: team",
+        versions: "",
     };
 
     /// Version of the last rule of the best record.
@@ -315,6 +332,7 @@ pub(crate) mod tests {
             toolchain: "nvcc 13",
             host: "EPYC, v4, 8 threads",
             rules: "inner < 7: host; otherwise: team",
+            versions: "",
         };
         let best = |records: &[Record]| {
             let records: Vec<&Record> = records.iter().collect();
@@ -348,6 +366,29 @@ pub(crate) mod tests {
         let records = records.map(|name| (name.to_owned(), GOOD)).into();
         let file = crate::tuning::TuneFile { path: "f".into(), records };
         assert_eq!(unknown(&file, &SUMS), BTreeSet::from(["gone::gone", "sums::gone"]));
+    }
+
+    #[test]
+    fn records_stay_while_the_versions_that_they_name_do() {
+        let stale = Record { source: "20", versions: "team b2", ..GOOD };
+        assert_eq!(best(std::slice::from_ref(&stale)), Some(1));
+        let both =
+            Record { rules: "parallel < 4: rows; otherwise: team", versions: "rows a1, team b2", ..stale.clone() };
+        assert_eq!(best(std::slice::from_ref(&both)), Some(1));
+        for bad in [
+            Record { versions: "", ..stale.clone() },
+            Record { versions: "team b3", ..stale.clone() },
+            Record { versions: "team a1, rows b2", ..stale.clone() },
+            Record { versions: "rows a0, team b2", ..both.clone() },
+            Record { versions: "team b2", ..both },
+            Record { rules: "inner < 7: host; otherwise: team", ..stale.clone() },
+            Record { toolchain: "g++ 13", ..stale.clone() },
+        ] {
+            assert_eq!(best(std::slice::from_ref(&bad)), None, "{bad:?}");
+        }
+        let hashless =
+            Entry { versions: &[Version { plan: "team", hash: "", code: CODE }], dispatch: DISPATCH, ..SUMS };
+        assert!(!is_about_what_stayed(&hashless, &Record { versions: "team ", ..stale }), "nothing is known of it");
     }
 
     #[test]

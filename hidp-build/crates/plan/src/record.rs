@@ -13,20 +13,31 @@ pub struct Record {
     /// [`super::Dispatch::source`] of the entry that was measured.
     pub source: String,
     /// Where and how it was measured: the other texts by name.
-    pub texts: [(&'static str, String); 7],
+    pub texts: [(&'static str, String); 8],
     /// The number of threads.
     pub threads: u32,
 }
 
 /// Texts of a record besides its entry and source.
-const TEXTS: [&str; 7] = ["device", "architecture", "vendor", "isa", "toolchain", HOST, "rules"];
+const TEXTS: [&str; 8] = ["device", "architecture", "vendor", "isa", "toolchain", HOST, "rules", VERSIONS];
 /// The text that only records of devices have.
 const HOST: &str = "host";
+/// The versions that the rules name, each with its hash; a record may be without.
+const VERSIONS: &str = "versions";
 
 impl Record {
     /// Whether it is for versions for devices.
     pub fn is_for_devices(&self) -> bool {
-        self.texts.iter().any(|(key, value)| *key == "isa" && value == "cuda")
+        self.text("isa") == "cuda"
+    }
+    fn text(&self, key: &str) -> &str {
+        self.texts.iter().find(|(known, _)| *known == key).map_or("", |(_, value)| value)
+    }
+    /// Whether it was measured with this code: with all of the entry's, or with that of the versions that it names.
+    pub fn holds(&self, source: &str, versions: &[String]) -> bool {
+        let named = self.text(VERSIONS);
+        let unchanged = |version: &str| versions.iter().any(|known| known == version);
+        self.source == source || (!named.is_empty() && named.split(", ").all(unchanged))
     }
 }
 
@@ -64,7 +75,9 @@ fn record(table: Table<'_>) -> Result<Record, DocumentError> {
         return Err(table.wrong(key, "is not known"));
     }
     let mut texts = TEXTS.map(|key| (key, String::new()));
-    for (key, value) in texts.iter_mut().filter(|(key, _)| *key != HOST || table.value(HOST).is_some()) {
+    for (key, value) in
+        texts.iter_mut().filter(|(key, _)| ![HOST, VERSIONS].contains(key) || table.value(key).is_some())
+    {
         *value = table.text(key)?.to_owned();
     }
     let text = |key| table.text(key).map(str::to_owned);
@@ -94,6 +107,11 @@ mod tests {
         assert_eq!((records[0].entry.as_str(), records[0].threads, records[0].is_for_devices()), ("a::b", 2, false));
         let (records, ignored) = read_records(&RECORD.replace("\"v3\"", "\"cuda\"\nhost = \"h\""));
         assert!(records[0].is_for_devices() && records[0].texts.contains(&(HOST, "h".into())), "{ignored:?}");
+        assert!(records[0].holds("1f", &[]) && !records[0].holds("2f", &[]), "no versions are named");
+        let (records, _) = read_records(&format!("{RECORD}versions = \"rows a1, team b2\"\n"));
+        let holds =
+            |versions: &[&str]| records[0].holds("2f", &versions.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert!(holds(&["rows a1", "serial c3", "team b2"]) && !holds(&["rows a1", "team b3"]) && !holds(&["rows a1"]));
         let ignored = |text: &str| {
             let (records, ignored) = read_records(text);
             assert!(records.is_empty());

@@ -75,7 +75,9 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     let [source, device_source] =
         [imp::UnitTarget::Cpu, imp::UnitTarget::Device].map(|target| stamp::of(&entry, &hashes, target));
     let stamp = |record: &Record| if record.is_for_devices() { &device_source } else { &source };
-    let holds = |record: &&Record| record.entry == shown && record.source == *stamp(record);
+    let versions: Vec<String> =
+        entry.units.iter().zip(&hashes).map(|(unit, hash)| format!("{} {hash}", unit.plan)).collect();
+    let holds = |record: &&Record| record.entry == shown && record.holds(stamp(record), &versions);
     let records = input.options.records.iter().filter(holds).cloned().collect();
     Lowered {
         func,

@@ -40,7 +40,7 @@ fn built(text: &str, records: Vec<Record>, cuda: bool) -> PipelineOutput {
     compile(&input(text, Options { records, cuda, ..Options::default() }))
 }
 
-const TEXTS: [&str; 7] = ["device", "architecture", "vendor", "isa", "toolchain", "host", "rules"];
+const TEXTS: [&str; 8] = ["device", "architecture", "vendor", "isa", "toolchain", "host", "rules", "versions"];
 
 #[test]
 fn records_of_devices_hold_for_device_code() {
@@ -83,6 +83,16 @@ fn records_hold_for_what_was_measured() {
     assert_eq!(holds(&moved, &record), [], "what stands before it does not matter");
     assert_eq!(holds(&text.replace('2', "4"), &record), [("k::f".into(), IdleRecord::Stale)]);
     assert_eq!(holds(&text.replace("function f", "function g"), &record), [("k::f".into(), IdleRecord::Unknown)]);
+    // What rules name is enough.
+    let (_, rest) = plain.rust.split_once("plan: \"").unwrap();
+    let (plan, rest) = rest.split_once('"').unwrap();
+    let hash = rest.split_once("hash: \"").unwrap().1[..16].to_owned();
+    let named = |hash: &str| {
+        let versions = |key| if key == "versions" { format!("{plan} {hash}") } else { String::new() };
+        Record { source: "stale".into(), texts: TEXTS.map(|key| (key, versions(key))), ..record.clone() }
+    };
+    assert_eq!(holds(text, &named(&hash)), []);
+    assert_eq!(holds(text, &named("0123456789abcdef")), [("k::f".into(), IdleRecord::Stale)]);
 }
 
 /// Whatever looks into functions for each of their calls would not come to an end.

@@ -217,7 +217,7 @@ fn tables_say_which_version_runs_when() {
         records: vec![Record {
             entry: "spmv::SpmvCSR".into(),
             source: "1f".into(),
-            texts: ["device", "architecture", "vendor", "isa", "toolchain", "host", "rules"]
+            texts: ["device", "architecture", "vendor", "isa", "toolchain", "host", "rules", "versions"]
                 .map(|key| (key, key.to_uppercase())),
             threads: 4,
         }],
@@ -242,7 +242,7 @@ fn tables_say_which_version_runs_when() {
          device_toolchain: super::super::DEVICE_TOOLCHAIN, kernels: super::super::NAMES,",
         "pub(super) const NAMES: &[&str] = &[\"spmv::SpmvCSR\"];",
         "Record { source: \"1f\", threads: 4, device: \"DEVICE\", architecture: \"ARCHITECTURE\", vendor: \"VENDOR\", \
-         isa: \"ISA\", toolchain: \"TOOLCHAIN\", host: \"HOST\", rules: \"RULES\"",
+         isa: \"ISA\", toolchain: \"TOOLCHAIN\", host: \"HOST\", rules: \"RULES\", versions: \"VERSIONS\"",
         "name: \"rowptr\", reads: true, writes: false, elem: Elem::I32, positions: true,",
         "name: \"val\", reads: true, writes: false, elem: Elem::F32, positions: false,",
         "pub(super) static ENTRIES: &[&::hidp_std::rt::entry::Entry] = &[&entry_tables::SPMV_CSR];",

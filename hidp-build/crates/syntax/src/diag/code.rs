@@ -483,8 +483,8 @@ codes! {
         "The program may be fine: please report this message with it.";
 
     IdleTuning = "HD0952" Warning "a tuning record is not used"
-        "The tuner stamps what it measured with a hash of what the entry was compiled to. A record of another entry, or of an earlier version of the entry, does not apply: the compiler's own rules decide as if the record were not \
-         there.";
+        "The tuner stamps what it measured with a hash of what the entry was compiled to. A record of another entry, or of an earlier \
+         version of the entry and of a plan that its rules name, does not apply: the compiler's own rules decide as if the record were not there.";
 
     IdleNvcc = "HD0953" Warning "nvcc cannot be used"
         "An nvcc was found and CUDA was not demanded, so kernels are compiled for the CPU alone. The message says what is wrong with it.";
