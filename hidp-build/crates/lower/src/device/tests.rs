@@ -1,5 +1,7 @@
 //! What units for devices look like: grids, shared loops, where barriers stand; the verifier looks at every program at every level.
 
+mod narrow;
+
 use super::super::tests::{GEMM, PROGRAMS, optimised};
 use crate::{lower, lower_device};
 use hidp_ir::imp::visit::{each_expr, each_stmt};
@@ -517,73 +519,6 @@ fn sums_of_absolute_differences_of_narrow_integers_are_one_instruction() {
     assert_eq!(differences("short", changed, "_t"), (false, true), "not narrow in all cases");
     let used = "int d = abs((int)a[n][k] - (int)b[n][k]); _t = d > 7 ? 0 : d + k;";
     assert_eq!(differences("uint8", &used.replace("+ k", "+ (int)b[n][0]"), "_t"), (false, true), "compared as well");
-}
-
-/// In kernels of which the host can tell how large their values are, positions, sizes and what is made of them are `int`s. Loaded indices are
-/// `long`s as they were, and so are counters and sums.
-#[test]
-fn ints_stand_for_longs_that_follow_from_sizes() {
-    let int = VarKind::Value(Ty::Scalar(Scalar::I32));
-    let around = |more: &str| {
-        let text = format!(
-            "function f input float x[H][W]; input long k; input long at[H]; output float y[H][W]; inout float z[H][W];
-            {{ map {{ i := [0:H); j := [0:W);
-              y[i][j] = x[max(i - 1, 0)][j] + x[min(i + 1, H - 1)][j] + x[i][max(j - 1, 0)] + x[i][min(j + 1, W - 1)]; {more} }} }}"
-        );
-        lowered(&text)
-    };
-    // Of the values of a kernel, how many are `int`s, and how many `long`s but for parameters.
-    let counted = |entry: &Entry| {
-        let kernel = first_kernel(unit(entry, "thread"));
-        let narrow = kernel.narrow.as_deref().expect("a narrow function");
-        let (mut ints, mut longs) = (0, 0);
-        each_expr(&narrow.function.body, &mut |expr| {
-            let is_value = matches!(expr.kind, ExprKind::Binary(..) | ExprKind::Var(_) | ExprKind::Load(_));
-            ints += usize::from(is_value && VarKind::Value(expr.ty) == int);
-            longs += usize::from(is_value && expr.ty == Ty::LONG);
-        });
-        let positions = &narrow.function.params[kernel.function.params.len() - 2..];
-        assert!(positions.iter().all(|var| narrow.function.vars[*var].kind == int));
-        (ints, longs)
-    };
-    let plain = around("");
-    let (ints, longs) = counted(&plain);
-    // What is converted once, from the parameters.
-    assert!(ints > 30 && longs == 2, "{ints} {longs}");
-    let most = &first_kernel(unit(&plain, "thread")).narrow.as_deref().expect("a narrow function").most;
-    let sizes: Vec<usize> = most.terms().map(|(sizes, _)| sizes.len()).collect();
-    assert!(sizes.contains(&2) && !sizes.contains(&3), "{most:?}");
-    for extent in 0..2 {
-        assert!(most.terms().any(|(sizes, factor)| sizes == [imp::Size::Extent(extent)] && factor >= 1.0), "{most:?}");
-    }
-    let loaded = counted(&around("long p = at[i]; if (p >= 0 && p < W) { z[i][j] = x[i][p]; }"));
-    assert!(loaded.0 > ints && loaded.1 > longs, "{loaded:?}");
-    let counting = counted(&around("long n = 0; while (n * n < k) { n += i + 1; } z[i][j] = (float)n;"));
-    assert!(counting.0 > ints && counting.1 > longs + 4, "{counting:?}");
-    // Lanes with iterations of their own are numbered by `int`s; where they share memory, there are no `int`s.
-    let lanes = |directives: &str| {
-        let entry = lowered(&format!(
-            "function f input float x[H][W]; output float y[H][W];
-             {{ #pragma hidp cuda: on(i: grid.y thread.y(8) reg(2), j: grid.x thread.x(32)) {directives} only
-                map {{ i := [0:H); j := [0:W); y[i][j] = x[max(i - 1, 0)][j] + x[min(i + 1, H - 1)][j]; }} }}"
-        ));
-        let kernel = first_kernel(&entry.units[0]);
-        let mut kinds = Vec::new();
-        for function in kernel.narrow.iter().map(|narrow| &narrow.function).chain([&kernel.function]) {
-            each_stmt(&function.body, &mut |stmt| match stmt {
-                Stmt::Lanes { lane, .. } => kinds.push(function.vars[*lane].kind),
-                _ => {}
-            });
-        }
-        kinds
-    };
-    assert_eq!(lanes(""), [int, VarKind::Value(Ty::LONG)]);
-    assert!(!lanes("shared(x)").contains(&int));
-    // Too little to compile it twice.
-    let copy = lowered(
-        "function f input float x[H][W]; output float y[H][W]; { map { i := [0:H); j := [0:W); y[i][j] = x[i][j]; } }",
-    );
-    assert!(copy.units.iter().all(|unit| unit.kernels.iter().all(|(_, kernel)| kernel.narrow.is_none())));
 }
 
 /// On processors they are for whole iterations in lanes alone: other plans have lanes in the steps of one table.
