@@ -338,7 +338,8 @@ fn narrow_rule<'p>(
     (!measures.is_empty()).then(|| (without, Rule { conditions, plan: without.name.clone() }))
 }
 
-/// When groups of lanes would be left for what is too long for them, and be fewer than threads: one thread has all iterations of a group.
+/// When groups of lanes would be left for what is too long for them, and be fewer than threads: one thread has all iterations of a group, which
+/// has a lane per byte of a vector at most.
 fn left_rule(
     (program, func): (&Program, &Func),
     map: &Map,
