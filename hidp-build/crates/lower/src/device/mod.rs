@@ -61,7 +61,7 @@ mod written;
 use super::build::Role;
 use super::{DEVICE, Defect, Lowerer, UnitTarget, sound};
 use hidp_ir::imp::visit::each_stmt;
-use hidp_ir::imp::{Entry, Function, Level, Site, SiteId, Stmt, Unit, VarId, shared_bytes};
+use hidp_ir::imp::{Entry, Function, Level, Site, SiteId, Stmt, Unit, VarId, VarKind, shared_bytes};
 use hidp_ir::par::{Func, FuncId, Program};
 use hidp_plan::Plan;
 use hidp_plan::target::{DeviceModel, Model};
@@ -129,7 +129,7 @@ fn unit(
     for (id, kernel) in unit.kernels.iter_mut() {
         written::out(&mut kernel.function, device.written_out);
         differences::summed(&mut kernel.function);
-        let grid = kernel.grid.filter(|grid| grid.level == Level::Thread || is_by_lanes(program, &kernel.function));
+        let grid = kernel.grid.filter(|grid| grid.level == Level::Thread || is_by_lanes(&kernel.function));
         if let (Some(grid), Some(positions)) = (grid, positions.get(&id)) {
             kernel.narrow = narrow::of(&kernel.function, *positions, grid.block, device.narrow);
         }
@@ -137,11 +137,13 @@ fn unit(
     Ok(unit)
 }
 
-/// Whether the threads of a group have iterations of their own, and share nothing: other groups share the instructions of an item, or tiles.
-fn is_by_lanes(program: &Program, function: &Function) -> bool {
+/// Whether the threads of a group have iterations of their own, and share nothing: other groups share the instructions of an item, tiles, or
+/// arrays whose elements are in registers of different lanes.
+fn is_by_lanes(function: &Function) -> bool {
     let mut has_lanes = false;
     each_stmt(&function.body, &mut |stmt| has_lanes |= matches!(stmt, Stmt::Lanes { .. }));
-    has_lanes && shared_bytes(program, function) == 0
+    let is_shared = |kind| matches!(kind, VarKind::Shared { .. } | VarKind::Registers { .. });
+    has_lanes && !function.vars.iter().any(|(_, var)| is_shared(var.kind))
 }
 
 /// What does several launches has the shared arrays of all: kernels for which there is no room any more are launched alone.
