@@ -61,7 +61,7 @@ mod written;
 use super::build::Role;
 use super::{DEVICE, Defect, Lowerer, UnitTarget, sound};
 use hidp_ir::imp::visit::each_stmt;
-use hidp_ir::imp::{Entry, Function, Level, Site, SiteId, Stmt, Unit, VarId, VarKind, shared_bytes};
+use hidp_ir::imp::{Entry, Function, Level, Loop, LoopKind, Site, SiteId, Stmt, Unit, VarId, VarKind, shared_bytes};
 use hidp_ir::par::{Func, FuncId, Program};
 use hidp_plan::Plan;
 use hidp_plan::target::{DeviceModel, Model};
@@ -138,12 +138,25 @@ fn unit(
 }
 
 /// Whether the threads of a group have iterations of their own, and share nothing: other groups share the instructions of an item, tiles, or
-/// arrays whose elements are in registers of different lanes.
+/// arrays with an element in a register of each lane, who is found by loops over `long`s.
 fn is_by_lanes(function: &Function) -> bool {
-    let mut has_lanes = false;
-    each_stmt(&function.body, &mut |stmt| has_lanes |= matches!(stmt, Stmt::Lanes { .. }));
-    let is_shared = |kind| matches!(kind, VarKind::Shared { .. } | VarKind::Registers { .. });
-    has_lanes && !function.vars.iter().any(|(_, var)| is_shared(var.kind))
+    let (mut has_lanes, mut spreads) = (false, false);
+    each_stmt(&function.body, &mut |stmt| {
+        has_lanes |= matches!(stmt, Stmt::Lanes { .. });
+        spreads |= matches!(stmt, Stmt::Loop(Loop { kind: LoopKind::Spread { .. }, .. }));
+    });
+    let shares = |kind| match kind {
+        VarKind::Shared { .. } => true,
+        VarKind::Registers { .. } => spreads,
+        VarKind::Value(_)
+        | VarKind::Buffer { .. }
+        | VarKind::HostCell { .. }
+        | VarKind::Tile { .. }
+        | VarKind::Divisor(_)
+        | VarKind::Wide { .. }
+        | VarKind::WideTile { .. } => false,
+    };
+    has_lanes && !function.vars.iter().any(|(_, var)| shares(var.kind))
 }
 
 /// What does several launches has the shared arrays of all: kernels for which there is no room any more are launched alone.
