@@ -57,12 +57,8 @@ fn ints_stand_for_longs_that_follow_from_sizes() {
 /// Where lanes share memory, there are no `int`s.
 #[test]
 fn lanes_with_iterations_of_their_own_are_numbered_by_ints() {
-    let lanes = |directives: &str| {
-        let entry = lowered(&format!(
-            "function f input float x[H][W]; output float y[H][W];
-             {{ #pragma hidp cuda: on(i: grid.y thread.y(8) reg(2), j: grid.x thread.x(32)) {directives} only
-                map {{ i := [0:H); j := [0:W); y[i][j] = x[max(i - 1, 0)][j] + x[min(i + 1, H - 1)][j]; }} }}"
-        ));
+    let lanes = |text: &str| {
+        let entry = lowered(text);
         let kernel = first_kernel(&entry.units[0]);
         let mut kinds = Vec::new();
         for function in kernel.narrow.iter().map(|narrow| &narrow.function).chain([&kernel.function]) {
@@ -74,6 +70,13 @@ fn lanes_with_iterations_of_their_own_are_numbered_by_ints() {
         }
         kinds
     };
-    assert_eq!(lanes(""), [INT, VarKind::Value(Ty::LONG)]);
-    assert!(!lanes("shared(x)").contains(&INT));
+    let stencil = "function f input float x[H][W]; output float y[H][W];
+        { #pragma hidp cuda: on(i: grid.y thread.y(8) reg(2), j: grid.x thread.x(32)) only
+          map { i := [0:H); j := [0:W); y[i][j] = x[max(i - 1, 0)][j] + x[min(i + 1, H - 1)][j]; } }";
+    assert_eq!(lanes(stencil), [INT, VarKind::Value(Ty::LONG)]);
+    let product = "function f input float A[M][K], B[K][N]; output float C[M][N];
+        { #pragma hidp cuda: on(m: grid.y thread.y(16) reg(8), n: grid.x thread.x(16) reg(8)), tile(k: 32), shared(A bufs(1), B bufs(1))
+          map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }";
+    let kinds = lanes(product);
+    assert!(!kinds.is_empty() && !kinds.contains(&INT), "{kinds:?}");
 }
