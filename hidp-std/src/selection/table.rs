@@ -44,7 +44,7 @@ pub(super) struct Bucket {
     found: Option<usize>,
     /// What measured runs took, those that only wait for it included.
     spent: Duration,
-    /// What they took beyond the rules' choice.
+    /// What trials of other versions took beyond the rules' choice.
     lost: Duration,
 }
 
@@ -153,13 +153,18 @@ impl Bucket {
         let is_trial = self.is_open(at);
         if let Some(took) = took {
             self.passed(took);
-            self.lost += took.saturating_sub(self.usual().unwrap_or(took));
+            // Times of the rules' choice scatter, which is no cost of trials.
+            if at > 0 && is_trial {
+                self.lost += took.saturating_sub(self.usual().unwrap_or(took));
+            }
         }
         let arm = &mut self.arms[at];
         if !is_trial {
             // Versions are compared with what it takes by now.
             arm.samples.extend(took);
-            arm.samples.drain(..arm.samples.len() - SAMPLES);
+            if arm.samples.len() > SAMPLES {
+                arm.samples.remove(0);
+            }
             return;
         }
         arm.runs += 1;
@@ -268,6 +273,20 @@ mod tests {
             assert!((lost - last) * 20 <= spent, "{lost} of {spent}");
         }
         assert!(lost > 200, "all are tried");
+    }
+
+    #[test]
+    fn times_that_scatter_do_not_end_trials() {
+        let mut bucket = Bucket::new(Trials::Calls, &[], 0, vec![1, 2]);
+        let mut calls = 0;
+        while bucket.found().is_none() {
+            let arm = bucket.next();
+            let took = [if calls % 2 == 0 { 100 } else { 125 }, 149, 80][arm];
+            bucket.ran(arm, Some(Duration::from_millis(took)));
+            calls += 1;
+            assert!(calls < 1000, "it ends");
+        }
+        assert_eq!(bucket.found(), Some(2));
     }
 
     #[test]
